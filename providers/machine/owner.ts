@@ -49,5 +49,7 @@ export function volumeStem(owner: Owner): string {
 }
 
 function identityDigest({ project, stack, name }: Owner): Buffer {
-  return createHash("sha256").update(JSON.stringify(["egress-proxies", project, stack, name])).digest();
+  return createHash("sha256")
+    .update(JSON.stringify(["egress-proxies", project, stack, name]))
+    .digest();
 }
