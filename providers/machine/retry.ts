@@ -19,6 +19,8 @@ export interface RetryOptions {
   delayMs: number;
   maxDelayMs?: number;
   clock?: Clock;
+  /** Once aborted, the next failure is the last. */
+  giveUp?: AbortSignal;
   onRetry?: (error: TransientError, attempt: number) => void;
 }
 
@@ -29,7 +31,9 @@ export async function retryTransient<T>(work: () => Promise<T>, options: RetryOp
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof TransientError) || attempt >= options.attempts) throw error;
+      if (!(error instanceof TransientError) || attempt >= options.attempts || options.giveUp?.aborted) {
+        throw error;
+      }
       options.onRetry?.(error, attempt);
       await clock.sleep(Math.min(options.delayMs * 2 ** (attempt - 1), options.maxDelayMs ?? 30_000));
     }

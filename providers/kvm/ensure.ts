@@ -1,0 +1,168 @@
+import { DomainState, ErrorCode, type LibvirtClient } from "../libvirt";
+import { PermanentError } from "../machine/errors";
+import { machineMac, machineUuid } from "../machine/owner";
+import { safePoint } from "../machine/safe-point";
+import type { KvmMachineInputs } from "../machine/spec";
+import { machineSpec, specHash } from "../machine/spec-hash";
+import { renderSeed } from "../seed";
+import { leaseExpiry } from "./address";
+import { renderDomain } from "./domain-xml";
+import { hasCode } from "./faults";
+import { overlayName, seedName } from "./names";
+import { findByName, type OwnDomain } from "./observe";
+import { removeMachine } from "./remove";
+import type { HostSession } from "./session";
+import { ensureOverlay, ensureSeed } from "./volumes";
+
+/** A base image on the host that overlays may hang on. */
+export interface Base {
+  path: string;
+  format: "qcow2" | "raw";
+  /** Bytes. */
+  virtualSize: bigint;
+}
+
+export type EnsureBase = (
+  session: HostSession,
+  inputs: KvmMachineInputs,
+  signal: AbortSignal,
+) => Promise<Base>;
+
+export interface Ensured {
+  /** Whether this call set it running; false: it ran already. */
+  started: boolean;
+  /** Leases that run out later than this (seconds since the epoch) were given after the start. */
+  leaseBefore: bigint;
+}
+
+/** Digest of what the machine must be; it stands in its owner record. */
+export function kvmSpecHash(inputs: KvmMachineInputs): string {
+  const { pool, network, virtType } = inputs.host;
+  return specHash(machineSpec(inputs), { pool, network, virtType });
+}
+
+/**
+ * Observe, ensure, return. Every step may be cut off and run again, also while
+ * another process works on the same machine: names, UUID and contents are the
+ * same for both. The domain, with its owner record, comes before its disks, so
+ * that nothing lies on the host that no record accounts for.
+ */
+export async function ensureMachine(
+  session: HostSession,
+  inputs: KvmMachineInputs,
+  ensureBase: EnsureBase,
+  signal: AbortSignal,
+): Promise<Ensured> {
+  const { host, owner } = inputs;
+  const client = await session.calls();
+  const hash = kvmSpecHash(inputs);
+  let existing = await findByName(client, host.name, owner);
+  if (existing !== undefined && existing.record.specHash !== hash) {
+    safePoint(signal);
+    await removeMachine(session, owner);
+    existing = undefined;
+  }
+  const state = existing && (await client.domainGetState(existing.domain)).state;
+  if (existing !== undefined && isUp(state)) {
+    return { started: await resume(client, existing, state, signal), leaseBefore: 0n };
+  }
+  const [facts, base] = [await session.pool(), await ensureBase(session, inputs, signal)];
+  await session.network();
+  const leaseBefore = leaseExpiry(await session.leases(), machineMac(owner));
+  session.changed();
+  safePoint(signal);
+  try {
+    if (existing === undefined) {
+      await client.domainDefineXML(
+        renderDomain({
+          record: { ...owner, entry: inputs.entry, specHash: hash },
+          uuid: machineUuid(owner),
+          mac: machineMac(owner),
+          virtType: await session.virtType(),
+          firmware: inputs.firmware,
+          vcpus: inputs.vcpus,
+          memoryMiB: inputs.memoryMiB,
+          diskPath: `${facts.directory}/${overlayName(owner)}`,
+          seedPath: `${facts.directory}/${seedName(owner)}`,
+          network: host.network,
+        }),
+      );
+    }
+    safePoint(signal);
+    await ensureOverlay(client, facts, {
+      name: overlayName(owner),
+      capacity: diskBytes(inputs, base),
+      basePath: base.path,
+      baseFormat: base.format,
+    });
+    safePoint(signal);
+    await ensureSeed(client, facts, seedName(owner), seedOf(inputs, hash));
+    safePoint(signal);
+    await start(client, inputs);
+  } catch (error) {
+    if (existing === undefined && !signal.aborted) await rollBack(session, inputs);
+    throw error;
+  }
+  return { started: true, leaseBefore };
+}
+
+function isUp(state: number | undefined): boolean {
+  return (
+    state === DomainState.RUNNING ||
+    state === DomainState.BLOCKED ||
+    state === DomainState.PAUSED ||
+    state === DomainState.PMSUSPENDED
+  );
+}
+
+async function resume(
+  client: LibvirtClient,
+  { domain }: OwnDomain,
+  state: number | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (state !== DomainState.PAUSED) return false;
+  safePoint(signal);
+  await client.domainResume(domain);
+  return true;
+}
+
+async function start(client: LibvirtClient, { owner }: KvmMachineInputs): Promise<void> {
+  const domain = { name: owner.name, uuid: machineUuid(owner), id: -1 };
+  try {
+    await client.domainCreateWithFlags(domain);
+  } catch (error) {
+    // "already running" is what we want, whoever started it.
+    if (!hasCode(error, ErrorCode.OPERATION_INVALID)) throw error;
+    const { state } = await client.domainGetState(domain);
+    if (!isUp(state)) throw error;
+  }
+}
+
+/** Takes away what this very create made; what stands in the way of that must not hide the first error. */
+async function rollBack(session: HostSession, { owner }: KvmMachineInputs): Promise<void> {
+  await removeMachine(session, owner).catch(() => undefined);
+}
+
+function diskBytes({ diskGiB, owner, image }: KvmMachineInputs, base: Base): bigint {
+  const wanted = BigInt(diskGiB) * 1024n ** 3n;
+  if (wanted >= base.virtualSize) return wanted;
+  throw new PermanentError({
+    reason: "DiskTooSmall",
+    where: `machine ${owner.name}`,
+    message: `a disk of ${diskGiB} GiB cannot hold the image "${image.key}", whose virtual size is ${base.virtualSize} bytes`,
+    remedy: `Set \`diskGiB\` to at least ${(base.virtualSize + 1024n ** 3n - 1n) / 1024n ** 3n}`,
+  });
+}
+
+/** The seed goes with the machine for life: its instance-id is the machine's and its content's digest. */
+function seedOf(inputs: KvmMachineInputs, hash: string): Buffer {
+  return renderSeed({
+    instanceId: `${machineUuid(inputs.owner)}-${hash.slice(0, 12)}`,
+    localHostname: inputs.owner.name,
+    userData: inputs.userData,
+    installGuestAgent: inputs.installGuestAgent,
+    ...(inputs.vendorData === undefined ? {} : { vendorData: inputs.vendorData }),
+    ...(inputs.networkConfig === undefined ? {} : { networkConfig: inputs.networkConfig }),
+  });
+}

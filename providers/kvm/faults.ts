@@ -1,0 +1,71 @@
+import { ErrorCode, LibvirtClosedError, LibvirtError, LibvirtTimeoutError } from "../libvirt";
+import { EgressError, PermanentError, TransientError } from "../machine/errors";
+import type { KvmHost } from "../machine/spec";
+
+/** Runs calls against a host; what libvirt says is turned into this project's errors. */
+export async function onHost<T>(host: KvmHost, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw hostError(host, error);
+  }
+}
+
+export function hasCode(error: unknown, ...codes: number[]): error is LibvirtError {
+  return error instanceof LibvirtError && codes.includes(error.code);
+}
+
+/** `work`, or undefined where libvirt answers with one of the codes that mean "not there". */
+export async function unlessCode<T>(work: Promise<T>, ...codes: number[]): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (hasCode(error, ...codes)) return undefined;
+    throw error;
+  }
+}
+
+function hostError(host: KvmHost, error: unknown): unknown {
+  if (error instanceof EgressError) return error;
+  const where = `host ${host.name}`;
+  if (error instanceof LibvirtClosedError || error instanceof LibvirtTimeoutError) {
+    return new TransientError({
+      reason: "LibvirtUnavailable",
+      where,
+      message: error.message,
+      remedy: "Look at libvirtd's log on the host, then run again",
+      cause: error,
+    });
+  }
+  if (!(error instanceof LibvirtError)) return error;
+  const permanent = (reason: string, message: string, remedy: string) =>
+    new PermanentError({ reason, where, message, remedy, cause: error });
+  switch (error.code) {
+    case ErrorCode.NO_STORAGE_POOL:
+      return permanent(
+        "PoolMissing",
+        `the storage pool "${host.pool}" does not exist`,
+        "Set `pool` to one of `virsh pool-list --all`, or define it",
+      );
+    case ErrorCode.NO_NETWORK:
+      return permanent(
+        "NetworkMissing",
+        `the network "${host.network}" does not exist`,
+        "Set `network` to one of `virsh net-list --all`, or define it",
+      );
+    case ErrorCode.AUTH_FAILED:
+    case ErrorCode.AUTH_CANCELLED:
+    case ErrorCode.ACCESS_DENIED:
+    case ErrorCode.AUTH_UNAVAILABLE:
+      return permanent(
+        "LibvirtAccessDenied",
+        "libvirt refuses this login",
+        "Add it to the `libvirt` group on the host (`sudo usermod -aG libvirt USER`)",
+      );
+    case ErrorCode.OPERATION_TIMEOUT:
+    case ErrorCode.RESOURCE_BUSY:
+      return new TransientError({ reason: "LibvirtBusy", where, message: error.message, cause: error });
+    default:
+      return permanent("LibvirtFailed", error.message, "Look at libvirtd's log on the host");
+  }
+}

@@ -1,0 +1,83 @@
+import { ErrorCode, type LibvirtClient, type StorageVol, StorageVolGetInfo } from "../libvirt";
+import { TransientError } from "../machine/errors";
+import type { KvmHost } from "../machine/spec";
+import { hasCode, unlessCode } from "./faults";
+import type { PoolFacts } from "./session";
+import { type OverlaySpec, renderOverlay, renderUploadTarget } from "./volume-xml";
+import { parseXml, textAt } from "./xml";
+
+/** The daemon finds a volume by pool and name; no look-up is needed before. */
+export function volumeRef(host: KvmHost, name: string): StorageVol {
+  return { pool: host.pool, name, key: "" };
+}
+
+/**
+ * Makes the overlay, or keeps the one of this very name if it hangs on the same
+ * base with the same size. The name carries our identity, so one that differs
+ * is our own of another time.
+ */
+export async function ensureOverlay(
+  client: LibvirtClient,
+  facts: PoolFacts,
+  spec: OverlaySpec,
+): Promise<void> {
+  const xml = renderOverlay(spec);
+  if ((await createUnlessThere(client, facts, xml)) !== undefined) return;
+  const there = { pool: facts.pool.name, name: spec.name, key: "" };
+  const document = parseXml(await client.storageVolGetXMLDesc(there));
+  const fits =
+    textAt(document, "backingStore", "path") === spec.basePath &&
+    textAt(document, "capacity") === String(spec.capacity);
+  if (fits) return;
+  await deleteVolume(client, there);
+  await client.storageVolCreateXML(facts.pool, xml);
+}
+
+/** Puts `bytes` into the volume of this name; its physical size proves that all arrived. */
+export async function ensureSeed(
+  client: LibvirtClient,
+  facts: PoolFacts,
+  name: string,
+  bytes: Buffer,
+): Promise<void> {
+  const volume = { pool: facts.pool.name, name, key: "" };
+  const xml = renderUploadTarget(name);
+  if ((await createUnlessThere(client, facts, xml)) === undefined) {
+    // Uploads do not truncate: a longer seed of another time would keep its tail.
+    await deleteVolume(client, volume);
+    await createUnlessThere(client, facts, xml);
+  }
+  await client.storageVolUpload(volume, only(bytes));
+  const { allocation } = await client.storageVolGetInfoFlags(volume, StorageVolGetInfo.GET_PHYSICAL);
+  if (allocation !== BigInt(bytes.length)) {
+    throw new TransientError({
+      reason: "UploadIncomplete",
+      where: `pool ${facts.pool.name}`,
+      message: `the volume "${name}" has ${allocation} of ${bytes.length} bytes after its upload`,
+      remedy: "Look whether the pool is full, then run again",
+    });
+  }
+}
+
+/** Deletes a volume; one that is not there, or whose pool is not there, counts as deleted. */
+export async function deleteVolume(client: LibvirtClient, volume: StorageVol): Promise<void> {
+  await unlessCode(client.storageVolDelete(volume), ErrorCode.NO_STORAGE_VOL, ErrorCode.NO_STORAGE_POOL);
+}
+
+/** Undefined where a volume of this name exists, in libvirt's list or only as a file that it has not listed yet. */
+async function createUnlessThere(
+  client: LibvirtClient,
+  facts: PoolFacts,
+  xml: string,
+): Promise<StorageVol | undefined> {
+  try {
+    return await client.storageVolCreateXML(facts.pool, xml);
+  } catch (error) {
+    if (hasCode(error, ErrorCode.STORAGE_VOL_EXIST)) return undefined;
+    throw error;
+  }
+}
+
+async function* only(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
