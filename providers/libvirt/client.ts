@@ -1,5 +1,9 @@
 import type { Duplex } from "node:stream";
+import { RpcConnection } from "./connection";
+import { ErrorCode, LibvirtError } from "./errors";
 import { type Procedure, procedures } from "./procedures";
+import { recorded } from "./record";
+import { download, upload } from "./transfer";
 import { byName } from "./typed-param";
 import type {
   CallOptions,
@@ -26,9 +30,21 @@ export interface OpenOptions {
   callTimeoutMs?: number;
   /** Calls on the wire at once; the daemon stops reading at 5. Default 4. */
   maxInFlight?: number;
+  /** Milliseconds of silence until the daemon is pinged. Default 5 000. */
+  keepaliveIntervalMs?: number;
+  /** Milliseconds of silence until the connection counts as dead. Default 30 000. */
+  keepaliveLimitMs?: number;
+  /** Milliseconds that an upload or a download may stand still. Default 120 000. */
+  streamStallMs?: number;
   /** Told of every finished call. */
   onCall?: (record: CallRecord) => void;
 }
+
+/** remote_auth_type. */
+const AuthType = { NONE: 0, SASL: 1, POLKIT: 2 } as const;
+
+/** How long the daemon may take over the goodbye. */
+const CLOSE_TIMEOUT_MS = 1_000;
 
 /**
  * A connection to libvirtd, with the C library's calls as methods: same names
@@ -37,23 +53,60 @@ export interface OpenOptions {
  * with LibvirtClosedError once the connection is gone.
  */
 export class LibvirtClient {
-  private constructor() {}
+  private constructor(
+    private readonly connection: RpcConnection,
+    private readonly onCall: ((record: CallRecord) => void) | undefined,
+  ) {}
 
-  static async open(_transport: Duplex, _options: OpenOptions = {}): Promise<LibvirtClient> {
-    throw new Error("not yet");
+  /** Takes over `transport`, authenticates, and opens `uri`. Where that fails the transport is destroyed. */
+  static async open(transport: Duplex, options: OpenOptions = {}): Promise<LibvirtClient> {
+    const connection = new RpcConnection(transport, {
+      callTimeoutMs: options.callTimeoutMs ?? 30_000,
+      maxInFlight: options.maxInFlight ?? 4,
+      keepaliveIntervalMs: options.keepaliveIntervalMs ?? 5_000,
+      keepaliveLimitMs: options.keepaliveLimitMs ?? 30_000,
+      streamStallMs: options.streamStallMs ?? 120_000,
+    });
+    const client = new LibvirtClient(connection, options.onCall);
+    try {
+      const { types } = await client.#call(procedures.authList, {});
+      if (types.includes(AuthType.POLKIT)) {
+        await client.#call(procedures.authPolkit, {});
+      } else if (types.length > 0 && !types.includes(AuthType.NONE)) {
+        throw new LibvirtError(procedures.authList.rpc, {
+          code: ErrorCode.AUTH_UNAVAILABLE,
+          domain: 0,
+          level: 2,
+          message: `libvirtd asks for a way of authentication that is not supported here: ${types.join(", ")}`,
+        });
+      }
+      await client.#call(procedures.connectOpen, { name: options.uri ?? "qemu:///system", flags: 0 });
+      return client;
+    } catch (error) {
+      connection.end(error instanceof Error ? error : undefined);
+      throw error;
+    }
   }
 
   get closed(): boolean {
-    throw new Error("not yet");
+    return this.connection.closed;
   }
 
   /** Called once, at once where the connection is gone already. Without an error: closed by `close`. */
-  onClose(_listener: (error?: Error) => void): void {
-    throw new Error("not yet");
+  onClose(listener: (error?: Error) => void): void {
+    this.connection.onClose(listener);
   }
 
+  /** Says goodbye and closes the transport. What is under way rejects with LibvirtClosedError. Never rejects. */
   async close(): Promise<void> {
-    throw new Error("not yet");
+    if (this.closed) return;
+    try {
+      await this.#call(procedures.connectClose, {}, { timeoutMs: CLOSE_TIMEOUT_MS });
+    } catch {
+      // A daemon that takes no goodbye sees the end of the transport.
+    } finally {
+      this.connection.end();
+    }
   }
 
   /** major * 1,000,000 + minor * 1,000 + release. */
@@ -162,7 +215,7 @@ export class LibvirtClient {
     });
   }
 
-  /** `source`: `InterfaceAddressesSource`. */
+  /** `source`: `DomainInterfaceSource`. */
   async domainInterfaceAddresses(domain: Domain, source: number, flags = 0): Promise<DomainInterface[]> {
     return (await this.#call(procedures.domainInterfaceAddresses, { domain, source, flags })).interfaces;
   }
@@ -241,19 +294,34 @@ export class LibvirtClient {
    * chunks are sent without copying: `source` must not reuse a chunk's memory.
    */
   async storageVolUpload(
-    _volume: StorageVol,
-    _source: AsyncIterable<Uint8Array>,
-    _options: UploadOptions = {},
+    volume: StorageVol,
+    source: AsyncIterable<Uint8Array>,
+    { offset = 0n, flags = 0, ...plan }: UploadOptions = {},
   ): Promise<number> {
-    throw new Error("not yet");
+    const procedure = procedures.storageVolUpload;
+    const args = { volume, offset, length: plan.length ?? 0n, flags };
+    return this.#recorded(procedure, args, async () => {
+      plan.signal?.throwIfAborted();
+      const stream = await this.connection.openStream(procedure, args, "upload");
+      return upload(stream, source, { rpc: procedure.rpc, ...plan });
+    });
   }
 
   /**
    * The volume's bytes. Leaving the loop early aborts the stream. A consumer
    * that is slow holds up the connection, its other calls included.
    */
-  storageVolDownload(_volume: StorageVol, _options: DownloadOptions = {}): AsyncIterable<Buffer> {
-    throw new Error("not yet");
+  async *storageVolDownload(
+    volume: StorageVol,
+    { offset = 0n, length = 0n, signal }: DownloadOptions = {},
+  ): AsyncGenerator<Buffer, void, void> {
+    const procedure = procedures.storageVolDownload;
+    const args = { volume, offset, length, flags: 0 };
+    signal?.throwIfAborted();
+    const stream = await this.#recorded(procedure, args, () =>
+      this.connection.openStream(procedure, args, "download"),
+    );
+    yield* download(stream, signal);
   }
 
   async networkLookupByName(name: string): Promise<Network> {
@@ -282,11 +350,15 @@ export class LibvirtClient {
     return (await this.#call(procedures.qemuDomainAgentCommand, args, options)).result ?? "";
   }
 
-  #call<Args, Result>(
-    _procedure: Procedure<Args, Result>,
-    _args: Args,
-    _options?: CallOptions,
+  #call<Args extends object, Result>(
+    procedure: Procedure<Args, Result>,
+    args: Args,
+    options?: CallOptions,
   ): Promise<Result> {
-    throw new Error("not yet");
+    return this.#recorded(procedure, args, () => this.connection.call(procedure, args, options?.timeoutMs));
+  }
+
+  #recorded<T>({ rpc }: { rpc: string }, args: object, work: () => Promise<T>): Promise<T> {
+    return recorded(rpc, args, this.onCall, work);
   }
 }

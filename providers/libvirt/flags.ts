@@ -61,7 +61,7 @@ export const DomainUndefine = {
 } as const;
 
 /** virDomainInterfaceAddressesSource. */
-export const InterfaceAddressesSource = { LEASE: 0, AGENT: 1, ARP: 2 } as const;
+export const DomainInterfaceSource = { LEASE: 0, AGENT: 1, ARP: 2 } as const;
 
 /** virIPAddrType. */
 export const IpAddrType = { IPV4: 0, IPV6: 1 } as const;
