@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { chooseFrom } from "./nearest";
+import { type Problem, problem } from "./problem";
+import type { PathSegment } from "./property-path";
+import { get } from "./raw";
+import { knownKeys, type Option, optionAt } from "./walk";
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "a map",
+  record: "a map",
+};
+
+/** One issue of zod in the words of the config: path, value found, and what to do. */
+export function explain(issue: z.core.$ZodIssue, schema: z.ZodType, raw: unknown): Problem[] {
+  const path = issue.path.filter((segment): segment is PathSegment => typeof segment !== "symbol");
+  const value = get(raw, ...path);
+  const option = optionAt(schema, path, raw);
+  const describe = option?.description ?? "See the config reference.";
+  const report = (message: string, remedy: string, found: unknown = value): Problem[] => [
+    problem(path, message, remedy, option?.notes.secret ? undefined : found),
+  ];
+
+  if (issue.code === "unrecognized_keys") {
+    const known = option === undefined ? [] : knownKeys(option.schema);
+    return issue.keys.map((key) =>
+      problem([...path, key], "is not an option here", chooseFrom(key, known, "option")),
+    );
+  }
+  if (value === undefined) return report("is required", `Add it. ${describe}`);
+  switch (issue.code) {
+    case "invalid_type":
+      return report(...wrongType(issue.expected, value, option));
+    case "invalid_value":
+      return report(
+        "is none of the possible values",
+        chooseFrom(String(value), issue.values.map(String), ""),
+      );
+    case "invalid_union":
+      return report("is none of the possible values", chooseFrom(String(value), discriminators(issue), ""));
+    case "too_small":
+      return report(tooSmall(issue), `${range(option) ?? "Add what is missing."} ${describe}`);
+    case "too_big":
+      return report(`must be at most ${issue.maximum}`, `${range(option) ?? "Shorten it."} ${describe}`);
+    default:
+      return report(issue.message, `Correct it. ${describe}`);
+  }
+}
+
+function wrongType(expected: string, value: unknown, option: Option | undefined): [string, string, unknown] {
+  const kind = KINDS[expected] ?? expected;
+  const container = kind === "a map" || kind === "a list";
+  const remedy = `${correction(kind, value)} ${option?.description ?? ""}`.trimEnd();
+  // A text where a map belongs may be anything, a whole user-data too: it is not shown.
+  const found = container && typeof value === "string" ? "a text" : undefined;
+  return [found ? `must be ${kind}, not ${found}` : `must be ${kind}`, remedy, found ? undefined : value];
+}
+
+function correction(kind: string, value: unknown): string {
+  if (kind === "a text" && (typeof value === "number" || typeof value === "boolean"))
+    return "Put it into quotes.";
+  if (kind.endsWith("number") && typeof value === "string" && /^\d+$/.test(value))
+    return "Take the quotes away.";
+  return `Write ${kind}.`;
+}
+
+/** The range of a number, as a remedy. */
+function range(option: Option | undefined): string | undefined {
+  if (!(option?.schema instanceof z.ZodNumber)) return undefined;
+  const { minValue, maxValue } = option.schema;
+  const upTo = maxValue === null || maxValue >= Number.MAX_SAFE_INTEGER ? "" : ` to ${maxValue}`;
+  return `Write a whole number from ${minValue}${upTo}.`;
+}
+
+function tooSmall({ origin, minimum }: z.core.$ZodIssueTooSmall): string {
+  if (origin === "string") return "must not be empty";
+  if (origin === "array") return `must have at least ${minimum} ${minimum === 1 ? "item" : "items"}`;
+  return `must be at least ${minimum}`;
+}
+
+function discriminators(issue: z.core.$ZodIssueInvalidUnion): string[] {
+  return "options" in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
+}

@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { cloudInit } from "./cloud-init";
+import { port, seconds } from "./fields";
+import { healthCheck } from "./health-check";
+import { named, option } from "./option";
+
+export const DEFAULT_PORT = 3128;
+/** The most members of one pool. */
+export const MAX_POOL_SIZE = 1000;
+
+const proxyPort = option(
+  port,
+  "The port that the proxy listens on. A change makes a new machine where `cloudInit.squid` writes it.",
+);
+const maxLeases = option(
+  z.int().min(0),
+  "How many users may hold a lease on the proxy at once. 0 means none: the proxy is not given out.",
+);
+const labels = option(
+  z.record(z.string(), z.string()),
+  "Labels of your own, passed on in the stack's `proxies` output.",
+);
+
+const host = option(
+  z.string(),
+  "The one host to run on. Without it members are spread evenly over the entry's hosts, and stay where " +
+    "they are when others come and go.",
+  { replaces: true },
+);
+const zone = option(z.string(), "Only hosts of this zone are taken.", { replaces: true });
+const machineType = option(z.string(), "A machine type of the provider entry.", { replaces: true });
+const image = option(z.string(), "An image key of the provider entry.", { replaces: true });
+
+const placement = z.strictObject({
+  host: host.exactOptional(),
+  zone: zone.exactOptional(),
+  machineType: machineType.default("small"),
+  image: image.exactOptional(),
+});
+
+const member = z.strictObject({
+  port: proxyPort.exactOptional(),
+  maxLeases: maxLeases.exactOptional(),
+  placement: option(
+    z.strictObject({
+      host: host.exactOptional(),
+      zone: zone.exactOptional(),
+      machineType: machineType.exactOptional(),
+      image: image.exactOptional(),
+    }),
+    "Parts that differ from the pool's. A member's own `host` or `zone` replaces both of the pool's.",
+  ).exactOptional(),
+  cloudInit: option(cloudInit, "Replaces the pool's `cloudInit` as a whole.").exactOptional(),
+  labels: option(labels, "Labels that are added to the pool's, or replace them.").exactOptional(),
+});
+
+export const pool = z
+  .strictObject({
+    provider: option(z.string(), "The provider entry that the members run on.", { replaces: true }),
+    size: option(
+      z.int().min(0).max(MAX_POOL_SIZE),
+      "How many members the pool has; they are named 1, 2, 3 and so on. Instead of `members`.",
+    ).exactOptional(),
+    members: option(
+      // A member without anything of its own is written as a bare key, which YAML reads as null.
+      named(member.nullable().transform((value) => value ?? {})),
+      "The members by name, each with what differs from the pool. Instead of `size`.",
+    ).exactOptional(),
+    port: proxyPort.default(DEFAULT_PORT),
+    maxLeases: maxLeases.default(5),
+    placement: option(placement, "Where members run and what they are built from.").prefault({}),
+    cloudInit: option(
+      cloudInit,
+      "What runs in the guest: exactly one of `inline`, `file` and `squid`. May be left out where every " +
+        "member has its own.",
+    ).exactOptional(),
+    healthCheck: option(healthCheck, "How a proxy shows that it works.").prefault({}),
+    wait: option(
+      z.enum(["ready", "started"]),
+      "`ready`: `up` ends when each proxy answers through itself. `started`: `up` ends when the machines run; " +
+        "neither their addresses nor their answers are waited for.",
+    ).default("ready"),
+    bootTimeoutSeconds: option(seconds, "How long `up` waits for a machine's address.", {
+      unit: "s",
+    }).default(600),
+    labels: labels.default({}),
+  })
+  .meta({ oneOf: [{ required: ["size"] }, { required: ["members"] }] });
+
+export const pools = option(
+  named(pool),
+  "The pools of proxies: pool name to how many, where and of what kind.",
+);
+
+export type PoolConfig = z.output<typeof pool>;
+export type MemberConfig = z.output<typeof member>;

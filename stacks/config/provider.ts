@@ -1,0 +1,13 @@
+import { z } from "zod";
+import { kvmEntry } from "./kvm";
+import { named, option } from "./option";
+
+/** One provider entry; each kind of backend adds its own member. */
+export const providerEntry = z.discriminatedUnion("type", [kvmEntry]);
+
+export const providers = option(
+  named(providerEntry),
+  "Where proxies can run: entry name to hosts, images and machine types.",
+);
+
+export type ProviderEntry = z.output<typeof providerEntry>;

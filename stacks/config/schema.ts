@@ -1,0 +1,8 @@
+import { z } from "zod";
+import { pools } from "./pool";
+import { providers } from "./provider";
+
+/** The config without its namespace: every type of it is derived from here. */
+export const configSchema = z.strictObject({ providers, pools });
+
+export type Config = z.output<typeof configSchema>;

@@ -1,0 +1,3 @@
+import { deploy } from "./program";
+
+export = async () => deploy();

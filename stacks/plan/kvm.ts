@@ -1,0 +1,46 @@
+import type { ImageRef, KvmHost, MachineInputs } from "@egress-proxies/providers/machine/spec";
+import { DEFAULT_MACHINE_TYPES, type KvmHostConfig } from "../config/kvm";
+import type { ProviderEntry } from "../config/provider";
+import type { PlannedMachine } from "./planned";
+
+/** What a machine is apart from where it runs and what it is built from. */
+export type MachineBase = Omit<MachineInputs, "image" | "vcpus" | "memoryMiB" | "diskGiB" | "firmware">;
+
+export function kvmMachine(
+  entry: Extract<ProviderEntry, { type: "kvm" }>,
+  chosen: { host: string; image: string; machineType: string },
+  base: MachineBase,
+): PlannedMachine {
+  return {
+    type: "kvm",
+    ...base,
+    host: kvmHost(
+      found(
+        entry.hosts.find(({ name }) => name === chosen.host),
+        "host",
+        chosen.host,
+      ),
+    ),
+    image: imageRef(entry, chosen.image),
+    ...found(
+      { ...DEFAULT_MACHINE_TYPES, ...entry.machineTypes }[chosen.machineType],
+      "machine type",
+      chosen.machineType,
+    ),
+  };
+}
+
+function imageRef({ images }: ProviderEntry, key: string): ImageRef {
+  return { key, ...found(images[key], "image", key) };
+}
+
+/** A host without what only the plan uses. */
+function kvmHost({ zone, maxMachines, ...host }: KvmHostConfig): KvmHost {
+  return host;
+}
+
+/** parseConfig checks every reference; a miss here is a mistake in the code. */
+function found<T>(value: T | undefined, kind: string, name: string): T {
+  if (value === undefined) throw new TypeError(`unchecked ${kind} ${name}`);
+  return value;
+}

@@ -1,0 +1,90 @@
+import { physicalName } from "@egress-proxies/providers/machine/owner";
+import type { PoolConfig } from "../config/pool";
+import type { Config } from "../config/schema";
+import { kvmMachine } from "./kvm";
+import { type Member, membersOf } from "./members";
+import { ordered } from "./order";
+import { type Placements, place } from "./placement";
+import type { PlannedPool, PlannedProxy } from "./planned";
+import { type UserDataFiles, userDataOf } from "./user-data";
+
+export interface PlanContext {
+  project: string;
+  stack: string;
+  /** Where machines were after the last deployment; empty for a new stack. */
+  previous: Placements;
+  /** The contents of every `cloudInit.file`, by the path in the config. */
+  files: UserDataFiles;
+}
+
+/** What has to exist, in a fixed order. Pure; the config must have passed `parseConfig`. */
+export function plan(config: Config, context: PlanContext): PlannedPool[] {
+  const pools = ordered(config.pools).map(([name, pool]) => ({ name, pool, members: membersOf(name, pool) }));
+  const nameOf = (pool: string, member: Member) => physicalName(context.stack, pool, member.name);
+  const placements = Object.entries(config.providers).map(([entryName, { hosts }]) => {
+    const demands = pools
+      .filter(({ pool }) => pool.provider === entryName)
+      .flatMap(({ name, members }) =>
+        members.map((member) => ({
+          name: nameOf(name, member),
+          pool: name,
+          ...(member.placement.host === undefined ? {} : { host: member.placement.host }),
+          ...(member.placement.zone === undefined ? {} : { zone: member.placement.zone }),
+        })),
+      );
+    return place(hosts, demands, context.previous);
+  });
+  const hosts: Placements = Object.assign({}, ...placements);
+
+  return pools.map(({ name, pool, members }) => ({
+    name,
+    proxies: members.map((member) =>
+      plannedProxy(config, context, { name, pool, member, host: hosts[nameOf(name, member)]! }),
+    ),
+  }));
+}
+
+function plannedProxy(
+  config: Config,
+  { project, stack, files }: PlanContext,
+  chosen: { name: string; pool: PoolConfig; member: Member; host: string },
+): PlannedProxy {
+  const { pool, member, host } = chosen;
+  const { url, expectedStatus, ...timing } = pool.healthCheck;
+  const { port, maxLeases, labels, cloudInit, placement } = member;
+  const name = physicalName(stack, chosen.name, member.name);
+  const ready = pool.wait === "ready";
+  const machine = kvmMachine(
+    config.providers[pool.provider]!,
+    { ...placement, host },
+    {
+      owner: { project, stack, name },
+      entry: pool.provider,
+      userData: userDataOf(cloudInit, { port, visibleHostname: name }, files),
+      ...(cloudInit.vendorData === undefined ? {} : { vendorData: cloudInit.vendorData }),
+      ...(cloudInit.networkConfig === undefined ? {} : { networkConfig: cloudInit.networkConfig }),
+      installGuestAgent: cloudInit.installGuestAgent,
+      wait: ready ? "address" : "started",
+      bootTimeoutSeconds: pool.bootTimeoutSeconds,
+    },
+  );
+  return {
+    name,
+    pool: chosen.name,
+    member: member.name,
+    provider: pool.provider,
+    host,
+    port,
+    maxLeases,
+    labels,
+    machine,
+    check: {
+      name,
+      port,
+      target: { url, expectedStatus },
+      allowedClients: cloudInit.squid?.allowedClients ?? [],
+      wait: ready ? "ready" : "none",
+      ...timing,
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { accessSync, constants, readFileSync } from "node:fs";
+import { all, getProject, getStack, log, type Output, output, RunError, runtime } from "@pulumi/pulumi";
+import { ConfigError } from "./config/error";
+import { readUserDataFiles } from "./config/files";
+import { parseConfig } from "./config/parse";
+import type { Problem } from "./config/problem";
+import { hostFileWarnings } from "./host-files";
+import type { Placements } from "./plan/placement";
+import { plan } from "./plan/plan";
+import { type Endpoint, ProxyPool } from "./pool";
+import { rawConfig } from "./raw-config";
+
+/** What the stack exports. */
+export interface StackOutputs {
+  proxies: Output<Endpoint[]>;
+  /** `http://ip:port` of every proxy whose address is known. */
+  urls: Output<string[]>;
+}
+
+export interface ProgramOptions {
+  /** Where machines were after the last deployment. Default: unknown, every machine is placed anew. */
+  previous?: () => Promise<Placements>;
+}
+
+/** Checks the stack's config, then builds its pools. */
+export async function deploy({ previous = async () => ({}) }: ProgramOptions = {}): Promise<StackOutputs> {
+  const context = { project: getProject(), stack: getStack() };
+  const raw = rawConfig(runtime.allConfig());
+  const { files, problems } = readUserDataFiles(raw.pools, (path) => readFileSync(path));
+  const parsed = parseConfig(raw, context);
+  if ("problems" in parsed) return refuse([...parsed.problems, ...problems]);
+  if (problems.length > 0) return refuse(problems);
+
+  const { config } = parsed;
+  const unreadable = hostFileWarnings(config, (path) => accessSync(path, constants.R_OK));
+  await Promise.all(unreadable.map((warning) => log.warn(warning)));
+
+  const pools = plan(config, { ...context, previous: await previous(), files }).map(
+    ({ name, proxies }) =>
+      new ProxyPool(name, { members: Object.fromEntries(proxies.map((proxy) => [proxy.member, proxy])) }),
+  );
+  const proxies = all(pools.map(({ endpoints }) => endpoints)).apply((endpoints) => endpoints.flat());
+  return { proxies, urls: output(proxies).apply(urlsOf) };
+}
+
+function urlsOf(proxies: Endpoint[]): string[] {
+  return proxies.map(({ url }) => url).filter((url) => url !== "");
+}
+
+/** A RunError is shown to people without a stack trace. */
+function refuse(problems: Problem[]): never {
+  throw new RunError(new ConfigError(problems).message);
+}
