@@ -22,7 +22,7 @@ export function explain(issue: z.core.$ZodIssue, schema: z.ZodType, raw: unknown
   const option = optionAt(schema, path, raw);
   const describe = option?.description ?? "See the config reference.";
   const report = (message: string, remedy: string, found: unknown = value): Problem[] => [
-    problem(path, message, remedy, option?.notes.secret ? undefined : found),
+    problem(path, message, remedy, option?.notes.secret || option?.notes.hidden ? undefined : found),
   ];
 
   if (issue.code === "unrecognized_keys") {

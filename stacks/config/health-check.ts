@@ -9,8 +9,8 @@ export const healthCheck = z.strictObject({
     "http://cp.cloudflare.com/generate_204",
   ),
   expectedStatus: option(z.int().min(100).max(599), "The HTTP status that counts as a pass.").default(204),
-  intervalSeconds: option(seconds, "The pause between two attempts.", { unit: "s" }).default(5),
-  timeoutSeconds: option(seconds, "The longest that one attempt may take.", { unit: "s" }).default(10),
+  intervalSeconds: option(seconds, "The pause between two attempts.", { unit: "seconds" }).default(5),
+  timeoutSeconds: option(seconds, "The longest that one attempt may take.", { unit: "seconds" }).default(10),
   failureThreshold: option(threshold, "Failed attempts in a row that make a ready proxy unready.").default(3),
   recoveryThreshold: option(threshold, "Passed attempts in a row that make an unready proxy ready.").default(
     2,
@@ -18,6 +18,6 @@ export const healthCheck = z.strictObject({
   waitTimeoutSeconds: option(
     seconds,
     "How long `up` waits for a proxy to become ready, counted from when its address is known.",
-    { unit: "s" },
+    { unit: "seconds" },
   ).default(600),
 });

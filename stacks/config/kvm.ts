@@ -5,8 +5,7 @@ import { named, option } from "./option";
 export const kvmHost = z.strictObject({
   name: option(
     z.string(),
-    "The host's name in this config: placements name it, and it stands in every message. A machine stays " +
-      "where it was built, so another name for the same host rebuilds its machines.",
+    "The host's name in this config: placements name it, and it stands in every message.",
     { replaces: true },
   ),
   address: option(address, "A host name, an address, or an alias of `~/.ssh/config`."),
@@ -23,7 +22,7 @@ export const kvmHost = z.strictObject({
   passphraseEnv: option(
     environmentVariable,
     "The name of the environment variable that holds the key's passphrase.",
-    { secret: true },
+    { hidden: true },
   ).exactOptional(),
   knownHostsFile: option(
     path,
@@ -92,11 +91,11 @@ export const kvmEntry = z.strictObject({
   type: option(z.literal("kvm"), "KVM hosts, reached through libvirt over SSH."),
   hosts: option(z.array(kvmHost).min(1), "The hosts that machines are spread over."),
   images: option(
-    named(image),
+    named("key", image),
     "The base images that placements name. The key is the base's name on the hosts.",
   ),
   machineTypes: option(
-    named(machineType),
+    named("name", machineType),
     "The sizes that placements name. `small` always exists; here it can be given other figures.",
   ).default({}),
 });

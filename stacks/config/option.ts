@@ -6,8 +6,12 @@ export interface OptionNotes {
   unit?: string;
   /** A change makes a new machine. */
   replaces?: boolean;
-  /** Never shown, and may stand in the config as `secure:`. */
+  /** Never shown in messages; may stand in the config as `secure:`. */
   secret?: boolean;
+  /** Never shown in messages, because people paste secrets here by mistake. */
+  hidden?: boolean;
+  /** What the keys of a map are: `pool`, `member`. */
+  key?: string;
 }
 
 const notes = z.registry<OptionNotes>();
@@ -15,7 +19,7 @@ const notes = z.registry<OptionNotes>();
 /** An option as people meet it: in the editor, in the reference, and in every message about it. */
 export function option<S extends z.ZodType>(schema: S, description: string, about: OptionNotes = {}): S {
   const described = schema.describe(description);
-  notes.add(described, about);
+  notes.add(described, { ...notes.get(schema), ...about });
   return described;
 }
 
@@ -28,8 +32,10 @@ export function notesOf(schema: z.core.$ZodType): OptionNotes | undefined {
  * by the map: a record that refuses a key does not look at the value any more,
  * and its mistakes would only show on the next run.
  */
-export function named<S extends z.ZodType>(value: S): z.ZodRecord<z.ZodString, S> {
-  return z.record(z.string(), value).meta({
+export function named<S extends z.ZodType>(key: string, value: S): z.ZodRecord<z.ZodString, S> {
+  const map = z.record(z.string(), value).meta({
     propertyNames: { pattern: "^[A-Za-z0-9._-]+$", maxLength: MAX_IDENTIFIER_LENGTH },
   });
+  notes.add(map, { key });
+  return map;
 }

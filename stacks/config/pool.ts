@@ -35,7 +35,10 @@ const placement = z.strictObject({
   host: host.exactOptional(),
   zone: zone.exactOptional(),
   machineType: machineType.default("small"),
-  image: image.exactOptional(),
+  image: option(
+    image,
+    "An image key of the provider entry. Required, here or for each member.",
+  ).exactOptional(),
 });
 
 const member = z.strictObject({
@@ -50,7 +53,7 @@ const member = z.strictObject({
     }),
     "Parts that differ from the pool's. A member's own `host` or `zone` replaces both of the pool's.",
   ).exactOptional(),
-  cloudInit: option(cloudInit, "Replaces the pool's `cloudInit` as a whole.").exactOptional(),
+  cloudInit: option(cloudInit.exactOptional(), "Replaces the pool's `cloudInit` as a whole."),
   labels: option(labels, "Labels that are added to the pool's, or replace them.").exactOptional(),
 });
 
@@ -63,17 +66,20 @@ export const pool = z
     ).exactOptional(),
     members: option(
       // A member without anything of its own is written as a bare key, which YAML reads as null.
-      named(member.nullable().transform((value) => value ?? {})),
+      named(
+        "member",
+        member.nullable().transform((value) => value ?? {}),
+      ),
       "The members by name, each with what differs from the pool. Instead of `size`.",
     ).exactOptional(),
     port: proxyPort.default(DEFAULT_PORT),
     maxLeases: maxLeases.default(5),
     placement: option(placement, "Where members run and what they are built from.").prefault({}),
     cloudInit: option(
-      cloudInit,
+      cloudInit.exactOptional(),
       "What runs in the guest: exactly one of `inline`, `file` and `squid`. May be left out where every " +
         "member has its own.",
-    ).exactOptional(),
+    ),
     healthCheck: option(healthCheck, "How a proxy shows that it works.").prefault({}),
     wait: option(
       z.enum(["ready", "started"]),
@@ -81,14 +87,14 @@ export const pool = z
         "neither their addresses nor their answers are waited for.",
     ).default("ready"),
     bootTimeoutSeconds: option(seconds, "How long `up` waits for a machine's address.", {
-      unit: "s",
+      unit: "seconds",
     }).default(600),
     labels: labels.default({}),
   })
   .meta({ oneOf: [{ required: ["size"] }, { required: ["members"] }] });
 
 export const pools = option(
-  named(pool),
+  named("pool", pool),
   "The pools of proxies: pool name to how many, where and of what kind.",
 );
 

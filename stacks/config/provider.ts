@@ -6,7 +6,7 @@ import { named, option } from "./option";
 export const providerEntry = z.discriminatedUnion("type", [kvmEntry]);
 
 export const providers = option(
-  named(providerEntry),
+  named("entry", providerEntry),
   "Where proxies can run: entry name to hosts, images and machine types.",
 );
 
