@@ -96,26 +96,31 @@ export class XdrWriter {
 
   int(value: number): void {
     if (!Number.isInteger(value) || value < -0x80000000 || value > 0x7fffffff) misfit(value, "int");
-    this.#bytes.writeInt32BE(value, this.#grow(4));
+    const at = this.#grow(4);
+    this.#bytes.writeInt32BE(value, at);
   }
 
   uint(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) misfit(value, "unsigned int");
-    this.#bytes.writeUInt32BE(value, this.#grow(4));
+    const at = this.#grow(4);
+    this.#bytes.writeUInt32BE(value, at);
   }
 
   hyper(value: bigint): void {
     if (BigInt.asIntN(64, value) !== value) misfit(value, "hyper");
-    this.#bytes.writeBigInt64BE(value, this.#grow(8));
+    const at = this.#grow(8);
+    this.#bytes.writeBigInt64BE(value, at);
   }
 
   uhyper(value: bigint): void {
     if (BigInt.asUintN(64, value) !== value) misfit(value, "unsigned hyper");
-    this.#bytes.writeBigUInt64BE(value, this.#grow(8));
+    const at = this.#grow(8);
+    this.#bytes.writeBigUInt64BE(value, at);
   }
 
   double(value: number): void {
-    this.#bytes.writeDoubleBE(value, this.#grow(8));
+    const at = this.#grow(8);
+    this.#bytes.writeDoubleBE(value, at);
   }
 
   bool(value: boolean): void {
@@ -123,7 +128,9 @@ export class XdrWriter {
   }
 
   fixedOpaque(value: Uint8Array): void {
-    this.#bytes.set(value, this.#grow(value.length + padding(value.length)));
+    // First the room, then the bytes: growing replaces the buffer.
+    const at = this.#grow(value.length + padding(value.length));
+    this.#bytes.set(value, at);
   }
 
   opaque(value: Uint8Array, max: number): void {
