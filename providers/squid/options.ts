@@ -1,5 +1,5 @@
 import { PermanentError } from "../machine/errors";
-import { type Cidr, type CidrFault, parseCidr } from "./cidr";
+import { type AddressRange, isEverything, parseCidr, type RangeFault } from "./address-range";
 
 /** What a proxy's squid is to do. */
 export interface SquidOptions {
@@ -30,7 +30,7 @@ export interface OptionProblem {
 
 /** A parsed entry of `allowedDestinations`. */
 export interface Destination {
-  range: Cidr;
+  range: AddressRange;
   port?: number;
 }
 
@@ -73,7 +73,7 @@ export function squidOptionsProblems(options: SquidOptions): OptionProblem[] {
     const path = `allowedClients[${index}]`;
     const range = parseCidr(String(entry));
     if ("problem" in range) report(path, range.problem, range.remedy);
-    else if (range.prefix === 0) {
+    else if (isEverything(range)) {
       report(path, `${entry} is everyone: an open proxy`, "Name the crawlers' own networks");
     }
   }
@@ -81,7 +81,7 @@ export function squidOptionsProblems(options: SquidOptions): OptionProblem[] {
     const path = `allowedDestinations[${index}]`;
     const destination = parseDestination(String(entry));
     if ("problem" in destination) report(path, destination.problem, destination.remedy);
-    else if (destination.range.prefix === 0) {
+    else if (isEverything(destination.range)) {
       report(path, `${entry} is every address there is`, "Name the single private targets");
     } else if (destination.port === options.port) {
       report(
@@ -108,7 +108,7 @@ export function requireValidSquidOptions(options: SquidOptions): void {
 }
 
 /** Parses an entry of `allowedDestinations`. */
-export function parseDestination(entry: string): Destination | CidrFault {
+export function parseDestination(entry: string): Destination | RangeFault {
   const withPort = /^\[([^\]]*)\]:(.*)$/s.exec(entry) ?? /^([^:]*):([^:]*)$/.exec(entry);
   const range = parseCidr(withPort?.[1] ?? entry);
   if ("problem" in range) return range;

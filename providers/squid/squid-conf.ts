@@ -1,4 +1,12 @@
-import { type Cidr, type CidrFault, formatCidr, intersect, normalize, parseCidr, subtract } from "./cidr";
+import {
+  type AddressRange,
+  formatRange,
+  intersect,
+  normalize,
+  parseCidr,
+  type RangeFault,
+  subtract,
+} from "./address-range";
 import { type Destination, parseDestination, requireValidSquidOptions, type SquidOptions } from "./options";
 
 /**
@@ -29,7 +37,7 @@ export function renderSquidConf(options: SquidOptions): string {
     `http_port ${options.port}`,
     `visible_hostname ${options.visibleHostname}`,
     "",
-    ...clients.map((client) => `acl crawlers src ${formatCidr(client)}`),
+    ...clients.map((client) => `acl crawlers src ${formatRange(client)}`),
     "acl safe_ports port 80 443",
     "acl tls_port port 443",
     `acl own_name dstdomain -n ${options.visibleHostname}`,
@@ -83,8 +91,8 @@ function destinationRules(unordered: readonly Destination[]): DestinationRules {
   const namesWithPort = names.filter((_, index) => exceptions[index]?.port !== undefined);
   return {
     acls: [
-      ...denied.map((denial) => `acl private dst ${formatCidr(denial)}`),
-      ...spared.map((hole) => `acl private_but_excepted dst ${formatCidr(hole)}`),
+      ...denied.map((denial) => `acl private dst ${formatRange(denial)}`),
+      ...spared.map((hole) => `acl private_but_excepted dst ${formatRange(hole)}`),
       ...exceptions.flatMap((exception, index) => exceptionAcls(`exception_${index + 1}`, exception)),
       ...names.map((name) => `acl excepted any-of ${name}`),
       ...namesWithPort.map((name) => `acl excepted_port any-of ${name}`),
@@ -99,7 +107,7 @@ function destinationRules(unordered: readonly Destination[]): DestinationRules {
 }
 
 function exceptionAcls(name: string, exception: Destination): string[] {
-  const address = `acl ${name}_address dst ${formatCidr(exception.range)}`;
+  const address = `acl ${name}_address dst ${formatRange(exception.range)}`;
   if (exception.port === undefined) return [address, `acl ${name} all-of ${name}_address safe_ports`];
   return [
     address,
@@ -109,10 +117,10 @@ function exceptionAcls(name: string, exception: Destination): string[] {
 }
 
 function exceptionKey({ range, port }: Destination): string {
-  return `${formatCidr(range)} ${port ?? ""}`;
+  return `${formatRange(range)} ${port ?? ""}`;
 }
 
-function range(text: string): Cidr {
+function range(text: string): AddressRange {
   return valid(parseCidr(text));
 }
 
@@ -121,7 +129,7 @@ function destination(text: string): Destination {
 }
 
 /** For values that have been checked, or are our own. */
-function valid<T extends object>(parsed: T | CidrFault): T {
+function valid<T extends object>(parsed: T | RangeFault): T {
   if ("problem" in parsed) throw new TypeError(parsed.problem);
   return parsed;
 }
