@@ -1,7 +1,7 @@
 import {
   type DhcpLease,
   type Domain,
-  InterfaceAddressesSource,
+  DomainInterfaceSource,
   type LibvirtClient,
   LibvirtError,
 } from "../libvirt";
@@ -45,7 +45,7 @@ export async function askedAddress(
   domain: Domain,
   mac: string,
 ): Promise<string | undefined> {
-  for (const source of [InterfaceAddressesSource.AGENT, InterfaceAddressesSource.ARP]) {
+  for (const source of [DomainInterfaceSource.AGENT, DomainInterfaceSource.ARP]) {
     try {
       for (const { hwaddr, addrs } of await client.domainInterfaceAddresses(domain, source)) {
         if (hwaddr?.toLowerCase() !== mac) continue;

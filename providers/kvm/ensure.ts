@@ -4,10 +4,10 @@ import { machineMac, machineUuid } from "../machine/owner";
 import { safePoint } from "../machine/safe-point";
 import type { KvmMachineInputs } from "../machine/spec";
 import { machineSpec, specHash } from "../machine/spec-hash";
-import { renderSeed } from "../seed";
+import { renderSeed } from "../seed/seed";
 import { leaseExpiry } from "./address";
 import { renderDomain } from "./domain-xml";
-import { hasCode } from "./faults";
+import { hasCode, hostError } from "./faults";
 import { overlayName, seedName } from "./names";
 import { findByName, type OwnDomain } from "./observe";
 import { removeMachine } from "./remove";
@@ -100,8 +100,10 @@ export async function ensureMachine(
     safePoint(signal);
     await start(client, inputs);
   } catch (error) {
-    if (existing === undefined && !signal.aborted) await rollBack(session, inputs);
-    throw error;
+    const fault = hostError(host, error);
+    // What is transient is tried again, and what another run may go on with is left to it.
+    if (existing === undefined && fault instanceof PermanentError) await rollBack(session, inputs);
+    throw fault;
   }
   return { started: true, leaseBefore };
 }

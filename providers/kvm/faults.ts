@@ -25,7 +25,8 @@ export async function unlessCode<T>(work: Promise<T>, ...codes: number[]): Promi
   }
 }
 
-function hostError(host: KvmHost, error: unknown): unknown {
+/** What an error of a call means to people; errors that are no libvirt errors stay as they are. */
+export function hostError(host: KvmHost, error: unknown): unknown {
   if (error instanceof EgressError) return error;
   const where = `host ${host.name}`;
   if (error instanceof LibvirtClosedError || error instanceof LibvirtTimeoutError) {

@@ -24,13 +24,15 @@ export async function ensureOverlay(
   const xml = renderOverlay(spec);
   if ((await createUnlessThere(client, facts, xml)) !== undefined) return;
   const there = { pool: facts.pool.name, name: spec.name, key: "" };
-  const document = parseXml(await client.storageVolGetXMLDesc(there));
-  const fits =
-    textAt(document, "backingStore", "path") === spec.basePath &&
-    textAt(document, "capacity") === String(spec.capacity);
-  if (fits) return;
-  await deleteVolume(client, there);
-  await client.storageVolCreateXML(facts.pool, xml);
+  await settled(there, async () => {
+    const document = parseXml(await client.storageVolGetXMLDesc(there));
+    const fits =
+      textAt(document, "backingStore", "path") === spec.basePath &&
+      textAt(document, "capacity") === String(spec.capacity);
+    if (fits) return;
+    await deleteVolume(client, there);
+    await client.storageVolCreateXML(facts.pool, xml);
+  });
 }
 
 /** Puts `bytes` into the volume of this name; its physical size proves that all arrived. */
@@ -42,12 +44,14 @@ export async function ensureSeed(
 ): Promise<void> {
   const volume = { pool: facts.pool.name, name, key: "" };
   const xml = renderUploadTarget(name);
-  if ((await createUnlessThere(client, facts, xml)) === undefined) {
-    // Uploads do not truncate: a longer seed of another time would keep its tail.
-    await deleteVolume(client, volume);
-    await createUnlessThere(client, facts, xml);
-  }
-  await client.storageVolUpload(volume, only(bytes));
+  await settled(volume, async () => {
+    if ((await createUnlessThere(client, facts, xml)) === undefined) {
+      // Uploads do not truncate: a longer seed of another time would keep its tail.
+      await deleteVolume(client, volume);
+      await createUnlessThere(client, facts, xml);
+    }
+    await client.storageVolUpload(volume, only(bytes));
+  });
   const { allocation } = await client.storageVolGetInfoFlags(volume, StorageVolGetInfo.GET_PHYSICAL);
   if (allocation !== BigInt(bytes.length)) {
     throw new TransientError({
@@ -75,6 +79,26 @@ async function createUnlessThere(
   } catch (error) {
     if (hasCode(error, ErrorCode.STORAGE_VOL_EXIST)) return undefined;
     throw error;
+  }
+}
+
+/**
+ * Another process of ours may be making or deleting the same volume at this
+ * moment (an orphan of a killed run): the daemon then says that it is not there
+ * (50), exists (90), or is busy (55). All of that passes.
+ */
+async function settled(volume: StorageVol, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!hasCode(error, ErrorCode.NO_STORAGE_VOL, ErrorCode.STORAGE_VOL_EXIST, ErrorCode.OPERATION_INVALID))
+      throw error;
+    throw new TransientError({
+      reason: "VolumeBusy",
+      where: `pool ${volume.pool}`,
+      message: `another run is at work on the volume "${volume.name}"`,
+      cause: error,
+    });
   }
 }
 

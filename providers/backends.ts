@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import type { dynamic } from "@pulumi/pulumi";
+import { systemProxyCheckEnvironment } from "./health/environment";
+import { createProxyCheckLifecycle } from "./health/lifecycle";
+import { kvmBackend } from "./kvm/backend";
+import { publishedBase } from "./kvm/base";
+import { dialer } from "./kvm/dial";
+import { HostSessions } from "./kvm/sessions";
+import { systemClock } from "./machine/retry";
+import { connectEngine, type Engine, noEngine } from "./pulumi/engine";
+import { muteEngineErrors } from "./pulumi/engine-error";
+import { guard } from "./pulumi/guard";
+import type { BackendKind } from "./pulumi/pointer";
+
+/** Wires the real backends together, for the process that this module is loaded into. */
+export function createBackends(): Record<BackendKind, dynamic.ResourceProvider> {
+  const engine = once(engineOfThisProcess);
+  const sessions = new HostSessions(dialer(), systemClock);
+  const kvm = kvmBackend({
+    withSession: (host, work) => sessions.use(host, work),
+    ensureBase: publishedBase(),
+    random: () => randomBytes(4).toString("hex"),
+  });
+  return {
+    kvm: guard(kvm, engine),
+    proxyCheck: guard(createProxyCheckLifecycle(systemProxyCheckEnvironment()), engine),
+  };
+}
+
+/** The engine calls a dynamic-provider process with its address as the first argument. */
+function engineOfThisProcess(): Engine {
+  const [, script, address] = process.argv;
+  if (script === undefined || address === undefined || !script.includes("dynamic-provider")) return noEngine;
+  muteEngineErrors(console);
+  return connectEngine(address);
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
