@@ -15,14 +15,17 @@ const KINDS: Readonly<Record<string, string>> = {
   record: "a map",
 };
 
+const CONTAINERS: ReadonlySet<string> = new Set(["array", "object", "record"]);
+
 /** One issue of zod in the words of the config: path, value found, and what to do. */
 export function explain(issue: z.core.$ZodIssue, schema: z.ZodType, raw: unknown): Problem[] {
   const path = issue.path.filter((segment): segment is PathSegment => typeof segment !== "symbol");
   const value = get(raw, ...path);
   const option = optionAt(schema, path, raw);
   const describe = option?.description ?? "See the config reference.";
-  const report = (message: string, remedy: string, found: unknown = value): Problem[] => [
-    problem(path, message, remedy, option?.notes.secret || option?.notes.hidden ? undefined : found),
+  const show = mayShow(issue, option, value);
+  const report = (message: string, remedy: string): Problem[] => [
+    problem(path, message, remedy, show ? value : undefined),
   ];
 
   if (issue.code === "unrecognized_keys") {
@@ -51,13 +54,17 @@ export function explain(issue: z.core.$ZodIssue, schema: z.ZodType, raw: unknown
   }
 }
 
-function wrongType(expected: string, value: unknown, option: Option | undefined): [string, string, unknown] {
+/** A text where a map or a list belongs may be anything, a whole user-data too: it is not shown. */
+function mayShow(issue: z.core.$ZodIssue, option: Option | undefined, value: unknown): boolean {
+  if (option?.notes.secret || option?.notes.hidden) return false;
+  return !(issue.code === "invalid_type" && CONTAINERS.has(issue.expected) && typeof value === "string");
+}
+
+function wrongType(expected: string, value: unknown, option: Option | undefined): [string, string] {
   const kind = KINDS[expected] ?? expected;
-  const container = kind === "a map" || kind === "a list";
   const remedy = `${correction(kind, value)} ${option?.description ?? ""}`.trimEnd();
-  // A text where a map belongs may be anything, a whole user-data too: it is not shown.
-  const found = container && typeof value === "string" ? "a text" : undefined;
-  return [found ? `must be ${kind}, not ${found}` : `must be ${kind}`, remedy, found ? undefined : value];
+  const instead = CONTAINERS.has(expected) && typeof value === "string" ? ", not a text" : "";
+  return [`must be ${kind}${instead}`, remedy];
 }
 
 function correction(kind: string, value: unknown): string {

@@ -32,8 +32,10 @@ export function text(value: unknown, ...path: PathSegment[]): string | undefined
   return typeof found === "string" ? found : undefined;
 }
 
+/** A list of texts; empty where one of them is none. */
 export function texts(value: unknown): string[] {
-  return items(value).filter((item) => typeof item === "string");
+  const list = items(value);
+  return list.every((item) => typeof item === "string") ? list : [];
 }
 
 export function count(value: unknown, ...path: PathSegment[]): number | undefined {

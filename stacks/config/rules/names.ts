@@ -9,6 +9,11 @@ import type { Rule } from "./rule";
 /** A physical name is a domain's name and a host name's label: RFC 1035 section 2.3.4. */
 export const MAX_PHYSICAL_NAME_LENGTH = 63;
 
+/** Whether a physical name is one that the rules of this file accept. */
+export function nameFits(name: string): boolean {
+  return name.length <= MAX_PHYSICAL_NAME_LENGTH && identifierProblem(name) === undefined;
+}
+
 /** Every name that a person chooses is an identifier. */
 export const identifiers: Rule = ({ providers, pools }) => {
   const chosen: [PropertyPath, string][] = [];

@@ -1,10 +1,12 @@
 import { physicalName } from "@egress-proxies/providers/machine/owner";
 import { squidOptionsProblems } from "@egress-proxies/providers/squid/options";
+import { port as portSchema } from "../fields";
 import { DEFAULT_PORT } from "../pool";
 import { type Problem, problem } from "../problem";
 import { type PathSegment, type PropertyPath, propertyPath } from "../property-path";
 import { entries, get, isMap, texts } from "../raw";
 import { type RawMember, rawMembers } from "./members";
+import { nameFits } from "./names";
 import type { Rule } from "./rule";
 
 /** The generated squid.conf must be one that squid takes, and that opens the proxy to nobody by mistake. */
@@ -39,9 +41,11 @@ function memberProblems(
   const squid = get(cloudInit.value, "squid");
   if (!isMap(squid)) return [];
   const port = option("port");
+  const name = physicalName(stack, poolName, member.name);
   const found = squidOptionsProblems({
-    port: typeof port.value === "number" ? port.value : DEFAULT_PORT,
-    visibleHostname: physicalName(stack, poolName, member.name),
+    // What the schema and the naming rules refuse is not said twice.
+    port: portSchema.safeParse(port.value).data ?? DEFAULT_PORT,
+    visibleHostname: nameFits(name) ? name : "localhost",
     allowedClients: texts(get(squid, "allowedClients")),
     allowedDestinations: texts(get(squid, "allowedDestinations")),
   });
@@ -51,7 +55,6 @@ function memberProblems(
       return [[member.path, `the machine's name ${message}`, "Rename the pool or the member."]];
     }
     const at = segments(path);
-    // Where the schema already speaks of the option, it is not said twice.
     if (get(squid, ...at) === undefined || at.length === 1) return [];
     return [[[...cloudInit.path, "squid", ...at], message, `${remedy}.`]];
   });
