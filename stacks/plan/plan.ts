@@ -1,4 +1,5 @@
 import { physicalName } from "@egress-proxies/providers/machine/owner";
+import { formatRange, parseCidr } from "@egress-proxies/providers/squid/address-range";
 import type { PoolConfig } from "../config/pool";
 import type { Config } from "../config/schema";
 import { kvmMachine } from "./kvm";
@@ -82,9 +83,15 @@ function plannedProxy(
       name,
       port,
       target: { url, expectedStatus },
-      allowedClients: cloudInit.squid?.allowedClients ?? [],
+      allowedClients: (cloudInit.squid?.allowedClients ?? []).map(asCidr),
       wait: ready ? "ready" : "none",
       ...timing,
     },
   };
+}
+
+/** squid takes a lone address, the check wants a prefix length with it. */
+function asCidr(client: string): string {
+  const range = parseCidr(client);
+  return "problem" in range ? client : formatRange(range);
 }

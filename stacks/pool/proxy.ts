@@ -1,5 +1,7 @@
-import { KvmMachine, type KvmMachineArgs, ProxyCheck } from "@egress-proxies/providers";
+// From the resources' own files: the package's index would load every backend, which the program never runs.
+import { ProxyCheck } from "@egress-proxies/providers/health/resource";
 import type { ProxyCheckInputs } from "@egress-proxies/providers/health/spec";
+import { KvmMachine, type KvmMachineArgs } from "@egress-proxies/providers/kvm/resource";
 import {
   ComponentResource,
   type ComponentResourceOptions,
