@@ -46,7 +46,7 @@ export class RpcConnection {
       ping: () => this.#sendKeepalive(KeepaliveProcedure.PING),
       dead: () => this.end(new LibvirtClosedError("libvirtd gave no sign of life for too long")),
     });
-    this.#outbox = new Outbox(transport, () => this.#keepalive.heard());
+    this.#outbox = new Outbox(transport);
     transport.on("data", (chunk: Buffer) => this.#receive(chunk));
     transport.on("end", () => this.#lost());
     transport.on("close", () => this.#lost());
@@ -81,7 +81,8 @@ export class RpcConnection {
     const call = Call.make(procedure, args);
     const link = {
       send: (status: number, payload: readonly Uint8Array[]) =>
-        this.#outbox.send(call.header(MessageType.STREAM, status), payload),
+        // Bytes that go out show that the line lives, though a pong may wait behind them.
+        this.#outbox.send(call.header(MessageType.STREAM, status), payload, () => this.#keepalive.heard()),
       room: () => this.#outbox.room(),
       hold: (on: boolean) => this.#hold(call, on),
       done: () => this.#calls.delete(call.serial),

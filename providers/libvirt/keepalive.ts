@@ -35,7 +35,7 @@ export class Keepalive {
   #tick(): void {
     this.#silentTicks++;
     const { intervalMs, limitMs, ping, dead } = this.options;
-    if (this.#silentTicks * intervalMs > limitMs()) dead();
+    if (this.#silentTicks * intervalMs >= limitMs()) dead();
     else ping();
   }
 }

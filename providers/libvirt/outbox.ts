@@ -13,22 +13,25 @@ export class Outbox {
   #outstanding = 0;
   #waiting: (() => void)[] = [];
 
-  /** `onTaken` hears of every message that the transport took. */
-  constructor(
-    private readonly transport: Writable,
-    private readonly onTaken: () => void,
-  ) {}
+  constructor(private readonly transport: Writable) {}
 
-  /** Header and payload go out together where the transport has writev, and are not copied. */
-  send(header: Header, payload: readonly Uint8Array[]): void {
+  /**
+   * Header and payload go out together where the transport has writev, and are
+   * not copied. `onTaken` hears when the transport has taken the whole message.
+   */
+  send(header: Header, payload: readonly Uint8Array[], onTaken?: () => void): void {
     const payloadSize = payload.reduce((sum, part) => sum + part.length, 0);
     const head = encodeHeader(header, payloadSize);
     const parts = [head, ...payload];
     const size = head.length + payloadSize;
     this.#outstanding += size;
     this.transport.cork();
+    const taken = () => {
+      this.#taken(size);
+      onTaken?.();
+    };
     parts.forEach((part, at) => {
-      this.transport.write(part, at === parts.length - 1 ? () => this.#taken(size) : undefined);
+      this.transport.write(part, at === parts.length - 1 ? taken : undefined);
     });
     this.transport.uncork();
   }
@@ -41,7 +44,6 @@ export class Outbox {
 
   #taken(size: number): void {
     this.#outstanding -= size;
-    this.onTaken();
     while (this.#outstanding < OUTBOX_BYTES && this.#waiting.length > 0) this.#waiting.shift()!();
   }
 }
