@@ -26,7 +26,8 @@ export class ChannelStream extends Duplex {
     private readonly where: string,
     private readonly command?: string,
   ) {
-    super({ writableHighWaterMark: WRITE_BUFFER_BYTES });
+    // A socket that its owner closes ends both ways, as net.Socket does; a command may be fed after its output ends.
+    super({ allowHalfOpen: command !== undefined, writableHighWaterMark: WRITE_BUFFER_BYTES });
     channel.on("data", (chunk: Buffer) => {
       if (!this.push(chunk)) channel.pause();
     });

@@ -6,9 +6,15 @@ import type { BatchingSocket } from "./batching-socket";
 import { ChannelStream } from "./channel-stream";
 import { type DialOptions, dialHop, type Previous } from "./dial";
 import { type SshEnvironment, systemEnvironment } from "./environment";
-import { ConnectionLostError, ForwardingRefusedError, SocketUnavailableError } from "./errors";
+import {
+  CommandFailedError,
+  ConnectionLostError,
+  ForwardingRefusedError,
+  SocketUnavailableError,
+} from "./errors";
 import { type KeepaliveOptions, startKeepalive } from "./keepalive";
 import { resolveRoute } from "./route";
+import { shellWord } from "./shell-word";
 
 export interface SshConnection {
   /** The target's name with its address. */
@@ -119,13 +125,19 @@ class Connection implements SshConnection {
   }
 
   async openUnixSocket(path: string): Promise<Duplex> {
+    const refused: readonly unknown[] = [
+      OpenFailure.ADMINISTRATIVELY_PROHIBITED,
+      OpenFailure.UNKNOWN_CHANNEL_TYPE,
+    ];
     const channel = await this.open(
       (done) => this.client.openssh_forwardOutStreamLocal(path, done),
-      (reason, cause) => {
-        if (reason === OpenFailure.CONNECT_FAILED) return new SocketUnavailableError(this.where, path, cause);
-        const refused =
-          reason === OpenFailure.ADMINISTRATIVELY_PROHIBITED || reason === OpenFailure.UNKNOWN_CHANNEL_TYPE;
-        return refused ? new ForwardingRefusedError(this.where, path, cause) : undefined;
+      async (reason, cause) => {
+        if (refused.includes(reason)) return new ForwardingRefusedError(this.where, path, cause);
+        if (reason !== OpenFailure.CONNECT_FAILED) return undefined;
+        // OpenSSH says "connect failed" as well where its policy forbids the forwarding.
+        return (await this.isOpenableSocket(path))
+          ? new ForwardingRefusedError(this.where, path, cause)
+          : new SocketUnavailableError(this.where, path, cause);
       },
     );
     return this.track(new ChannelStream(channel, this.where));
@@ -134,7 +146,7 @@ class Connection implements SshConnection {
   async exec(command: string): Promise<Duplex> {
     const channel = await this.open(
       (done) => this.client.exec(command, done),
-      () => undefined,
+      async () => undefined,
     );
     return this.track(new ChannelStream(channel, this.where, command));
   }
@@ -167,7 +179,7 @@ class Connection implements SshConnection {
 
   private open(
     request: (done: (error: Error | undefined, channel: ClientChannel) => void) => void,
-    explain: (reason: unknown, cause: Error) => Error | undefined,
+    explain: (reason: unknown, cause: Error) => Promise<Error | undefined>,
   ): Promise<ClientChannel> {
     return new Promise((resolve, reject) => {
       if (this.closed) {
@@ -181,6 +193,20 @@ class Connection implements SshConnection {
           reject(explain("reason" in error ? error.reason : undefined, error) ?? this.channelRefused(error));
       });
     });
+  }
+
+  /** Whether the login sees a socket at the path that it may write to. */
+  private async isOpenableSocket(path: string): Promise<boolean> {
+    try {
+      const word = shellWord(path);
+      const probe = await this.exec(`test -S ${word} && test -w ${word}`);
+      await probe.end().resume().toArray();
+      return true;
+    } catch (error) {
+      // No, or commands are forbidden too: then nothing better is known than that it did not open.
+      if (error instanceof CommandFailedError || error instanceof TransientError) return false;
+      throw error;
+    }
   }
 
   private track(stream: ChannelStream): ChannelStream {

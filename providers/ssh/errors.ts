@@ -1,6 +1,9 @@
 import { PermanentError, TransientError } from "../machine/errors";
 
-/** The SSH server's policy refuses to forward to Unix sockets (`AllowStreamLocalForwarding no`). */
+/**
+ * The SSH server's policy refuses to forward to Unix sockets (`AllowStreamLocalForwarding no`).
+ * OpenSSH gives no reason, so a socket that is there and on which nobody listens looks the same.
+ */
 export class ForwardingRefusedError extends PermanentError {
   constructor(
     where: string,
@@ -10,8 +13,9 @@ export class ForwardingRefusedError extends PermanentError {
     super({
       reason: "ForwardingRefused",
       where,
-      message: `the SSH server refuses to forward to the socket ${path}`,
-      remedy: "Set AllowStreamLocalForwarding yes in the host's sshd_config",
+      message: `the SSH server does not forward to the socket ${path}, though it is there`,
+      remedy:
+        "Set AllowStreamLocalForwarding yes in the host's sshd_config, and check that the socket's daemon runs",
       cause,
     });
   }
