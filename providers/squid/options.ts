@@ -1,5 +1,5 @@
 import { PermanentError } from "../machine/errors";
-import { type AddressRange, isEverything, parseCidr, type RangeFault } from "./address-range";
+import { type AddressRange, intersect, isEverything, parseCidr, type RangeFault } from "./address-range";
 
 /** What a proxy's squid is to do. */
 export interface SquidOptions {
@@ -12,7 +12,7 @@ export interface SquidOptions {
   /**
    * Private destinations that are allowed after all: `ADDRESS`, `ADDRESS/PREFIX`, or either with `:PORT` (IPv6 then
    * in brackets: `[fd00::1]:8080`). Without a port 80 and 443 are meant, CONNECT only to 443; with one it is that
-   * port alone, CONNECT too. Default: none.
+   * port alone, CONNECT too. Nothing in 0.0.0.0/8 or ::/96. Default: none.
    */
   allowedDestinations?: readonly string[];
   /** How long running requests may finish when squid stops, 0 to 3600. Default: 10. */
@@ -37,6 +37,15 @@ export interface Destination {
 /** Labels as in RFC 1123, underscores allowed because machine names may have them. */
 const HOST_NAME =
   /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)*$/;
+
+/**
+ * squid takes 0.0.0.0 and :: for one and the same, and drops parts of these ranges from a list that has them in
+ * pieces (seen on 5.7), so no exception may cut them. IPv6's loopback is among them.
+ */
+const UNSPECIFIED: AddressRange[] = [
+  { family: 4, first: 0n, last: (1n << 24n) - 1n },
+  { family: 6, first: 0n, last: (1n << 32n) - 1n },
+];
 
 /** Everything that is wrong with the options; empty where they are fine. Nothing that passes can add a directive. */
 export function squidOptionsProblems(options: SquidOptions): OptionProblem[] {
@@ -83,6 +92,12 @@ export function squidOptionsProblems(options: SquidOptions): OptionProblem[] {
     if ("problem" in destination) report(path, destination.problem, destination.remedy);
     else if (isEverything(destination.range)) {
       report(path, `${entry} is every address there is`, "Name the single private targets");
+    } else if (UNSPECIFIED.some((range) => intersect(range, destination.range).length > 0)) {
+      report(
+        path,
+        `${entry} reaches into 0.0.0.0/8 or ::/96, where no target is`,
+        "Name IPv4 targets by their IPv4 addresses, loopback by 127.0.0.1",
+      );
     } else if (destination.port === options.port) {
       report(
         path,

@@ -80,6 +80,12 @@ describe("squidOptionsProblems", () => {
     assert.deepEqual(paths({ allowedDestinations: ["0.0.0.0/0", "[::/0]:80"] }).length, 2);
   });
 
+  it("refuses exceptions where squid cannot tell 0.0.0.0 from ::", () => {
+    for (const entry of ["0.0.0.0", "0.0.0.1:8080", "::1", "[::1]:8080", "::/64", "0.0.0.0/4"]) {
+      assert.deepEqual(paths({ allowedDestinations: [entry] }), ["allowedDestinations[0]"], entry);
+    }
+  });
+
   it("says what to write instead", () => {
     const [problem] = squidOptionsProblems({ ...BASE, allowedClients: ["192.168.7.9/16"] });
     assert.match(problem!.remedy, /192\.168\.0\.0\/16/);
