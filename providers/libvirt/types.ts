@@ -85,7 +85,7 @@ export interface DomainStats {
   params: TypedParams;
 }
 
-/** One finished call, for logs and metrics. */
+/** One finished call, for logs and metrics. An upload is finished at its end, a download once it has begun. */
 export interface CallRecord {
   /** The C function's name: `virDomainLookupByName`. */
   rpc: string;

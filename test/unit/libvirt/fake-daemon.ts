@@ -68,7 +68,7 @@ export class FakeDaemon {
     });
   }
 
-  stream(call: Frame, status: number, payload = Buffer.alloc(0)): void {
+  stream(call: Frame, status: number, payload: Buffer = Buffer.alloc(0)): void {
     this.send({ ...call, type: MessageType.STREAM, status, payload });
   }
 
