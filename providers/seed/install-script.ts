@@ -11,7 +11,7 @@
 export const SHELL_FUNCTIONS = `has() { command -v "$1" >/dev/null 2>&1; }
 
 apt_install() {
-  DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=120 \\
+  DEBIAN_FRONTEND=noninteractive apt-get -y -q -o DPkg::Lock::Timeout=10 \\
     -o Dpkg::Options::=--force-confold install --no-install-recommends "$1"
 }
 

@@ -1,64 +1,29 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
 import { GUEST_AGENT_SCRIPT } from "@egress-proxies/providers/seed/guest-agent";
+import { type FakeCommands, FakeGuest, installs, OPENRC, SYSTEMD } from "./fake-guest";
 
-/** Fake commands log how they are called; what a body does decides the rest. */
-type Commands = Record<string, string>;
-
-const INSTALLS = 'case "$*" in *install*|*add*) : >"$BIN/qemu-ga"; chmod +x "$BIN/qemu-ga";; esac';
-const SYSTEMD: Commands = { systemctl: 'case "$1" in is-*) exit 1;; esac' };
-const OPENRC: Commands = { "rc-update": "", "rc-service": "" };
+const INSTALLS = installs("qemu-ga");
 
 describe("the guest agent's script in a guest", () => {
-  let folder: string;
-  let bin: string;
+  let guest: FakeGuest;
 
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "egress-agent-"));
-    bin = join(folder, "bin");
-    mkdirSync(bin);
-    // Nothing of this machine but what the fakes themselves need.
-    for (const tool of ["chmod", "rm"])
-      symlinkSync(execFileSync("which", [tool], { encoding: "utf8" }).trim(), join(bin, tool));
+    guest = new FakeGuest();
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
+  afterEach(() => guest.remove());
 
-  function give(commands: Commands): void {
-    for (const [name, body] of Object.entries({ sleep: "", ...commands })) {
-      writeFileSync(join(bin, name), `#!/bin/sh\necho "${name} $*" >>"$LOG"\n${body}\n`, { mode: 0o755 });
-    }
-  }
-
-  /** Runs the script and tells what was called, in order. */
   function run(): { calls: string[]; stderr: string } {
-    const log = join(folder, "log");
-    const script = join(folder, "script");
-    writeFileSync(log, "");
-    writeFileSync(script, GUEST_AGENT_SCRIPT);
-    const { status, stderr } = spawnSync("/bin/sh", [script], {
-      env: { PATH: bin, BIN: bin, LOG: log },
-      encoding: "utf8",
-    });
+    const { status, calls, stderr } = guest.run(GUEST_AGENT_SCRIPT);
     assert.equal(status, 0, `the boot never fails: ${stderr}`);
-    return { calls: readFileSync(log, "utf8").split("\n").filter(Boolean), stderr };
+    return { calls, stderr };
   }
 
   it("is one that sh takes", () => {
     execFileSync("/bin/sh", ["-n"], { input: GUEST_AGENT_SCRIPT });
   });
 
-  const managers: [name: string, services: Commands, install: RegExp, start: RegExp][] = [
+  const managers: [name: string, services: FakeCommands, install: RegExp, start: RegExp][] = [
     [
       "apt-get",
       SYSTEMD,
@@ -72,7 +37,7 @@ describe("the guest agent's script in a guest", () => {
   ];
   for (const [manager, services, install, start] of managers) {
     it(`installs with ${manager}, starts it for good, and does nothing more the next time`, () => {
-      give({ ...services, [manager]: INSTALLS });
+      guest.give({ ...services, [manager]: INSTALLS });
       const first = run();
       assert.match(first.calls[0] ?? "", install);
       assert.ok(
@@ -85,7 +50,7 @@ describe("the guest agent's script in a guest", () => {
   }
 
   it("starts with OpenRC at every boot", () => {
-    give({ ...OPENRC, "qemu-ga": "" });
+    guest.give({ ...OPENRC, "qemu-ga": "" });
     assert.deepEqual(run().calls, [
       "rc-update add qemu-guest-agent default",
       "rc-service qemu-guest-agent start",
@@ -93,7 +58,7 @@ describe("the guest agent's script in a guest", () => {
   });
 
   it("leaves a running agent alone", () => {
-    give({ systemctl: "", "apt-get": INSTALLS, "qemu-ga": "" });
+    guest.give({ systemctl: "", "apt-get": INSTALLS, "qemu-ga": "" });
     const { calls } = run();
     assert.ok(
       calls.every((call) => /^systemctl is-/.test(call)),
@@ -102,7 +67,7 @@ describe("the guest agent's script in a guest", () => {
   });
 
   it("refreshes apt's lists where the package is not found in them", () => {
-    give({
+    guest.give({
       ...SYSTEMD,
       "apt-get": `case "$*" in *update*) : >"$BIN/updated";; *) [ -e "$BIN/updated" ] || exit 100; ${INSTALLS};; esac`,
     });
@@ -111,11 +76,11 @@ describe("the guest agent's script in a guest", () => {
       calls.slice(0, 3).map((call) => (call.includes(" update") ? "update" : "install")),
       ["install", "update", "install"],
     );
-    assert.ok(existsSync(join(bin, "qemu-ga")));
+    assert.ok(guest.has("qemu-ga"));
   });
 
   it("waits for apt's locks, which are gone at the third try", () => {
-    give({
+    guest.give({
       ...SYSTEMD,
       sleep: 'echo x >>"$BIN/slept"',
       "apt-get": `if [ -e "$BIN/slept" ] && [ "$(while read -r l; do printf x; done <"$BIN/slept")" = xx ]; then ${INSTALLS}; else exit 100; fi`,
@@ -125,11 +90,11 @@ describe("the guest agent's script in a guest", () => {
       calls.filter((call) => call.startsWith("sleep")),
       ["sleep 10", "sleep 10"],
     );
-    assert.ok(existsSync(join(bin, "qemu-ga")));
+    assert.ok(guest.has("qemu-ga"));
   });
 
   it("gives up after a bounded time, says so, and lets the machine boot", () => {
-    give({ ...SYSTEMD, "apt-get": "exit 100" });
+    guest.give({ ...SYSTEMD, "apt-get": "exit 100" });
     const { calls, stderr } = run();
     assert.equal(calls.filter((call) => call.startsWith("sleep")).length, 11);
     assert.match(stderr, /could not be installed/);
@@ -137,14 +102,14 @@ describe("the guest agent's script in a guest", () => {
   });
 
   it("says at once that it knows no package manager", () => {
-    give(SYSTEMD);
+    guest.give(SYSTEMD);
     const { calls, stderr } = run();
     assert.deepEqual(calls, []);
     assert.match(stderr, /no known package manager/);
   });
 
   it("does not fail where the agent cannot be started", () => {
-    give({ systemctl: "exit 1", "qemu-ga": "" });
+    guest.give({ systemctl: "exit 1", "qemu-ga": "" });
     assert.match(run().stderr, /could not be started/);
   });
 });
