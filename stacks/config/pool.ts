@@ -23,8 +23,7 @@ const labels = option(
 
 const host = option(
   z.string(),
-  "The one host to run on. Without it members are spread evenly over the entry's hosts, and stay where " +
-    "they are when others come and go.",
+  "The one host to run on. Without it members are spread evenly over the entry's hosts.",
   { replaces: true },
 );
 const zone = option(z.string(), "Only hosts of this zone are taken.", { replaces: true });
