@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, unlinkSync } from "node:fs";
+import path from "node:path";
+import type { Captured } from "../../../tools/common/process";
+import { PulumiProject, until } from "../pulumi-project";
+import { needed } from "../test-lab";
+
+/** Two dynamic resources; one waits in create for as long as the file `hold` exists. */
+const PROGRAM = `
+const fs = require("node:fs");
+const pulumi = require("@pulumi/pulumi");
+const provider = {
+  async create(inputs) {
+    fs.writeFileSync("creating-" + inputs.n, String(process.pid));
+    while (fs.existsSync("hold")) await new Promise((resolve) => setTimeout(resolve, 50));
+    return { id: "thing-" + inputs.n, outs: { n: inputs.n } };
+  },
+  async diff(_id, olds, news) { return { changes: olds.n !== news.n }; },
+  async read(id, props) { return { id, props }; },
+};
+class Thing extends pulumi.dynamic.Resource {
+  constructor(n) { super(provider, "thing-" + n, { n }); }
+}
+new Thing(1);
+new Thing(2);
+exports.greeting = new pulumi.Config().require("greeting");
+`;
+
+const FILES = {
+  "Pulumi.yaml": "name: tiny\nruntime:\n  name: nodejs\n  options:\n    typescript: false\n",
+  "package.json": JSON.stringify({ name: "tiny", main: "index.js" }),
+  "index.js": PROGRAM,
+};
+
+describe("tools: the language host under the real CLI", function () {
+  this.timeout(120_000);
+  let project: PulumiProject;
+
+  beforeEach(async () => {
+    project = new PulumiProject(needed("EGRESS_TEST_BIN"), FILES);
+    succeeded(await project.pulumi("stack", "init", "dev"));
+    succeeded(await project.pulumi("config", "set", "greeting", "hello"));
+  });
+
+  afterEach(() => {
+    // The engine's own end is what ends a dynamic provider: after a kill it has to be done here.
+    for (const pid of processesOf(project.folder, "cmd/dynamic-provider")) process.kill(pid, "SIGKILL");
+    project.remove();
+  });
+
+  it("runs up, an up without changes, refresh and destroy", async () => {
+    assert.match(succeeded(await project.pulumi("up", "--yes")), /3 created/);
+    assert.match(succeeded(await project.pulumi("up", "--yes", "--expect-no-changes")), /3 unchanged/);
+    assert.match(succeeded(await project.pulumi("refresh", "--yes")), /3 unchanged/);
+    assert.equal(succeeded(await project.pulumi("stack", "output", "greeting")).trim(), "hello");
+    assert.match(succeeded(await project.pulumi("destroy", "--yes")), /3 deleted/);
+  });
+
+  it("shows a program's own error and makes nothing", async () => {
+    const error = 'throw new (require("@pulumi/pulumi").RunError)("the program is wrong");';
+    project.write("index.js", error);
+    const answer = await project.pulumi("up", "--yes");
+    assert.notEqual(answer.status, 0);
+    assert.match(answer.stdout + answer.stderr, /the program is wrong/);
+  });
+
+  it("ends by itself when the CLI is killed, and the next up works", async () => {
+    project.write("hold", "");
+    const cli = project.start("up", "--yes", "--skip-preview");
+    await until("the first create", 60_000, () => existsSync(path.join(project.folder, "creating-1")));
+    assert.equal(processesOf(project.folder, "language-host/main.js").length, 1);
+
+    cli.kill("SIGKILL");
+    await until("the end of language host and program", 10_000, () => {
+      return processesOf(project.folder, "language-host/main.js", "cmd/run").length === 0;
+    });
+
+    unlinkSync(path.join(project.folder, "hold")); // lets the orphaned provider end
+    succeeded(await project.pulumi("cancel", "--yes"));
+    assert.match(succeeded(await project.pulumi("up", "--yes")), /created/);
+  });
+});
+
+function succeeded(answer: Captured): string {
+  assert.equal(answer.status, 0, answer.stdout + answer.stderr);
+  return answer.stdout;
+}
+
+/** Processes that run in `folder` and whose command line holds one of the markers. */
+function processesOf(folder: string, ...markers: string[]): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      const environment = read(`/proc/${pid}/environ`);
+      const commandLine = read(`/proc/${pid}/cmdline`);
+      return environment.includes(folder) && markers.some((marker) => commandLine.includes(marker));
+    })
+    .map(Number);
+}
+
+/** A file of /proc; empty when the process has gone in between. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
