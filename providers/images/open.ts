@@ -8,6 +8,7 @@ import {
   partPath,
   pruneCache,
   putIntoCache,
+  removeEntry,
   scratchPath,
   takeFromCache,
 } from "./cache";
@@ -34,7 +35,8 @@ export interface LocalImage {
 }
 
 export interface ImageProgress {
-  phase: "download" | "unpack" | "hash";
+  phase: "download" | "unpack" | "hash" | "upload";
+  /** In `upload`: those that are on the host and read back. */
   bytes: number;
   /** Unknown where the server does not tell. */
   total?: number;
@@ -239,4 +241,9 @@ function bomb(where: string, limit: number): PermanentError {
     message: `unpacked, the image is larger than the cache's limit of ${limit} bytes`,
     remedy: "Raise the cache's limit, or use another image.",
   });
+}
+
+/** Forgets what the cache holds of an image whose file turned out to be damaged. */
+export async function discardImage(image: LocalImage, options: CacheOptions): Promise<void> {
+  await removeEntry(cacheDirectory(options), image.source.sha256);
 }
