@@ -1,8 +1,8 @@
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Client, ClientChannel } from "ssh2";
 import { TransientError } from "../machine/errors";
 import type { SshTarget } from "../machine/spec";
-import type { BatchingSocket } from "./batching-socket";
 import { ChannelStream } from "./channel-stream";
 import { type DialOptions, dialHop, type Previous } from "./dial";
 import { type SshEnvironment, systemEnvironment } from "./environment";
@@ -62,7 +62,7 @@ export async function connectSsh(
   const route = await resolveRoute(target, env);
   const clients: Client[] = [];
   let previous: Previous | undefined;
-  let socket: BatchingSocket | undefined;
+  let socket: Socket | undefined;
   try {
     for (const hop of route) {
       const dialled = await dialHop(hop, previous, env, options);
@@ -91,7 +91,7 @@ class Connection implements SshConnection {
   constructor(
     readonly where: string,
     private readonly clients: readonly Client[],
-    private readonly socket: BatchingSocket,
+    private readonly socket: Socket,
     keepalive: KeepaliveOptions | undefined,
   ) {
     const client = clients.at(-1);

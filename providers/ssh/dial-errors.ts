@@ -63,7 +63,7 @@ export function timedOut(hop: Hop, timeoutMs: number): TransientError {
 function unauthorized({ hop, credentials }: DialProgress, cause: unknown): PermanentError {
   const { offered, skipped } = credentials;
   const also = skipped.length === 0 ? "" : `; not tried: ${skipped.join("; ")}`;
-  const key = hop.keys.only ?? hop.keys.files[0];
+  const key = hop.keys.only ?? (hop.keys.filesAreDefaults ? undefined : hop.keys.files[0]);
   const port = hop.port === 22 ? "" : `-p ${hop.port} `;
   return new PermanentError({
     reason: "Unauthorized",

@@ -1,7 +1,7 @@
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Client } from "ssh2";
 import { type EgressError, PermanentError } from "../machine/errors";
-import { BatchingSocket } from "./batching-socket";
 import { type Credentials, readCredentials } from "./credentials";
 import { type DialProgress, dialError, timedOut, unreachable } from "./dial-errors";
 import type { SshEnvironment } from "./environment";
@@ -39,7 +39,7 @@ export async function dialHop(
   previous: Previous | undefined,
   env: SshEnvironment,
   options: DialOptions,
-): Promise<{ client: Client; socket: BatchingSocket | undefined }> {
+): Promise<{ client: Client; socket: Socket | undefined }> {
   const { timeoutMs = 10_000, signal } = options;
   signal?.throwIfAborted();
   const check = await hostKeyCheck(hop, previous, env);
@@ -50,7 +50,7 @@ export async function dialHop(
   const stop = signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, signal]);
   try {
     if (previous === undefined) {
-      const socket = new BatchingSocket();
+      const socket = new Socket();
       socket.setNoDelay(true);
       socket.connect({ host: hop.host, port: hop.port });
       return { client: await logIn(socket, hop, check, credentials, stop), socket };
