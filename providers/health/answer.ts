@@ -75,6 +75,6 @@ function denied(said: string, status: number, { address, allowedClients }: Origi
   if (status === 407) return `asks for credentials (${said}), and the check has none`;
   if (allowedClients.length === 0) return `refuses our address ${address} (${said})`;
   return isWithin(allowedClients, address)
-    ? `refuses our address ${address} (${said}) though it is in allowedClients: the proxy has another list, or sees another address`
+    ? `refuses our address ${address} (${said}) though it is in allowedClients: the proxy has another list, sees another address, or denies the target`
     : `refuses us (${said}): our address ${address} is not in allowedClients`;
 }

@@ -35,7 +35,7 @@ export const REMEDIES: Record<Exclude<Reason, "Ready">, string> = {
   OpenProxy: "Restrict the proxy to allowedClients at once: strangers are being served.",
   PrivateDestinationAllowed: "Make the proxy deny private destinations: it opens the network it stands in.",
   AccessDenied:
-    "Add the address that this check comes from to allowedClients, or run it from an allowed one.",
+    "Run the check from an address in allowedClients, or add its address there; proxies also deny private targets and ports other than 80 and 443.",
   TargetUnreachable:
     "Look whether target.url is up and whether the proxy's machine has a route and a name service.",
   Blocked: "Choose another target.url, or give the proxy another egress address.",

@@ -5,7 +5,7 @@ import { dial } from "./dial";
 import { type Answer, ClosedEarly, exchange, secure } from "./exchange";
 import { type ProbeEnvironment, type ProbeRequest, StageFailure } from "./report";
 
-/** How long a connection from an outsider's address may take: it often has no way there, in milliseconds. */
+/** How long a connection from an outsider's address may take at most, in milliseconds: it often has no way there. */
 const OUTSIDER_CONNECT_MS = 1000;
 /** Outsiders' addresses that are tried at most: a container host has hundreds. */
 const MAX_OUTSIDERS = 3;
@@ -56,8 +56,10 @@ async function askAsOutsider(
   { request, signal }: StageContext,
   localAddress: string,
 ): Promise<Answer | "refused" | "unreachable"> {
-  const { host, port } = request;
-  const patience = AbortSignal.any([signal, AbortSignal.timeout(OUTSIDER_CONNECT_MS)]);
+  const { host, port, timeoutSeconds } = request;
+  // All of them together leave three quarters of the time for the request that counts.
+  const share = Math.round((timeoutSeconds * 1000) / 4 / MAX_OUTSIDERS);
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(Math.min(OUTSIDER_CONNECT_MS, share))]);
   let socket: Socket;
   try {
     socket = await dial({ host, port, localAddress }, patience);
