@@ -3,6 +3,7 @@ import { PermanentError, TransientError } from "../machine/errors";
 import { ForwardingRefusedError, SocketUnavailableError } from "../ssh/errors";
 import { LibvirtClient, type OpenOptions } from "./client";
 import { ErrorCode, LibvirtClosedError, LibvirtError } from "./errors";
+import { procedures } from "./procedures";
 
 /** What dialling needs of an SSH connection. */
 export interface UnixForwarder {
@@ -44,35 +45,25 @@ const ACCESS_CODES: readonly number[] = [
  */
 export async function dialLibvirt(ssh: UnixForwarder, options: DialOptions): Promise<LibvirtClient> {
   const sockets = options.socket === undefined ? DEFAULT_SOCKETS : [options.socket];
-  try {
-    return await openFirst(ssh, sockets, options);
-  } catch (error) {
-    if (!(error instanceof ForwardingRefusedError)) throw error;
-    return openByCommand(ssh, sockets, options, error);
-  }
-}
-
-async function openFirst(
-  ssh: UnixForwarder,
-  sockets: readonly string[],
-  options: DialOptions,
-): Promise<LibvirtClient> {
-  let cause: unknown;
+  let refusal: ForwardingRefusedError | undefined;
+  let unavailable: SocketUnavailableError | undefined;
   for (const path of sockets) {
     try {
       return await open(await ssh.openUnixSocket(path), options);
     } catch (error) {
-      if (!(error instanceof SocketUnavailableError)) throw error;
-      cause ??= error;
+      if (error instanceof ForwardingRefusedError) refusal ??= error;
+      else if (error instanceof SocketUnavailableError) unavailable ??= error;
+      else throw error;
     }
   }
+  if (refusal !== undefined) return openByCommand(ssh, sockets, options, refusal);
   throw new TransientError({
     reason: "LibvirtUnavailable",
     where: options.hostName,
     message: `no libvirt daemon can be reached at ${sockets.join(" or ")}`,
     remedy:
       "Install it (Debian: apt install libvirt-daemon-system qemu-system), start it (systemctl enable --now libvirtd), and add the login to the group libvirt",
-    cause,
+    cause: unavailable,
   });
 }
 
@@ -94,9 +85,9 @@ async function openByCommand(
     reason: refusal.reason,
     where: options.hostName,
     message:
-      "the SSH server refuses to forward to libvirt's socket, and neither virt-ssh-helper nor nc reaches it",
+      "the SSH server does not forward to libvirt's socket, and neither virt-ssh-helper nor nc reaches a daemon",
     remedy:
-      "Set AllowStreamLocalForwarding yes in the host's sshd_config, or install virt-ssh-helper or nc there",
+      "Check that libvirtd runs, and set AllowStreamLocalForwarding yes in the host's sshd_config or install virt-ssh-helper or nc there",
     cause: refusal,
   });
 }
@@ -111,7 +102,7 @@ async function open(transport: Duplex, options: DialOptions): Promise<LibvirtCli
   try {
     return await LibvirtClient.open(transport, options);
   } catch (error) {
-    if (!(error instanceof LibvirtError) || !ACCESS_CODES.includes(error.code)) throw error;
+    if (!(error instanceof LibvirtError) || !isRefusal(error)) throw error;
     throw new PermanentError({
       reason: "LibvirtAccessDenied",
       where: options.hostName,
@@ -120,6 +111,11 @@ async function open(transport: Duplex, options: DialOptions): Promise<LibvirtCli
       cause: error,
     });
   }
+}
+
+/** A host without polkit or its bus answers the authentication itself with an internal error. */
+function isRefusal({ code, rpc }: LibvirtError): boolean {
+  return ACCESS_CODES.includes(code) || rpc === procedures.authPolkit.rpc;
 }
 
 function quoted(word: string): string {

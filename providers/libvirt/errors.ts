@@ -1,9 +1,11 @@
 /** The codes that callers branch on (virErrorNumber in libvirt's virterror.h). */
 export const ErrorCode = {
   INTERNAL_ERROR: 1,
+  NO_CONNECT: 5,
   INVALID_ARG: 8,
   OPERATION_FAILED: 9,
   XML_ERROR: 27,
+  XML_DETAIL: 35,
   SYSTEM_ERROR: 38,
   RPC: 39,
   NO_DOMAIN: 42,

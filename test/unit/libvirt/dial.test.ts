@@ -96,13 +96,22 @@ describe("dialling libvirt", () => {
     });
   });
 
-  it("where forwarding is refused runs virt-ssh-helper, and does not try the other sockets", async () => {
-    assert.deepEqual(await refusing("virt-ssh-helper").dial(), [first, "virt-ssh-helper 'qemu:///system'"]);
+  it("else virtqemud's, too, where libvirtd's is there and nobody listens, which looks like a refusal", async () => {
+    const host = new FakeHost((path) => (path === first ? "refused" : "daemon"));
+    const client = await dialLibvirt(host, { hostName: "host-a" });
+    assert.deepEqual(host.asked, [first, second]);
+    await client.close();
+  });
+
+  it("where forwarding is refused runs virt-ssh-helper", async () => {
+    const helper = "virt-ssh-helper 'qemu:///system'";
+    assert.deepEqual(await refusing("virt-ssh-helper").dial(), [first, second, helper]);
   });
 
   it("else nc, on each socket in turn", async () => {
     assert.deepEqual(await refusing(`nc -U '${second}'`).dial(), [
       first,
+      second,
       "virt-ssh-helper 'qemu:///system'",
       `nc -U '${first}'`,
       `nc -U '${second}'`,
@@ -137,6 +146,18 @@ describe("dialling libvirt", () => {
       });
     });
   }
+
+  it("names the group to join where polkit cannot even be asked, which is an internal error", async () => {
+    const host = new FakeHost(() => "daemon");
+    host.daemon.on(procedures.authList, (call) =>
+      host.daemon.reply(call, procedures.authList, { types: [2] }),
+    );
+    host.daemon.on(procedures.authPolkit, (call) => host.daemon.replyError(call, ErrorCode.INTERNAL_ERROR));
+    await assert.rejects(
+      dialLibvirt(host, { hostName: "host-a" }),
+      (error) => error instanceof PermanentError && error.reason === "LibvirtAccessDenied",
+    );
+  });
 
   it("passes other errors on as they are", async () => {
     const lost = new Error("the SSH connection was lost");
