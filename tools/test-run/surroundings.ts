@@ -40,7 +40,7 @@ export async function bringUp(): Promise<Surroundings> {
   const image = await guestImage();
   const parsers = await installParsers();
 
-  const lab = new Lab(`egress-test-${number}`, number, folder);
+  const lab = new Lab("egress-test", number, folder);
   const target = new Target(labAddresses(number).near, folder);
   const down = async () => {
     target.down();
@@ -61,7 +61,6 @@ export async function bringUp(): Promise<Surroundings> {
     env: {
       EGRESS_TEST_LIBVIRT_SOCKET: lab.libvirtSocket,
       EGRESS_TEST_LAB: folder,
-      EGRESS_TEST_LAB_NUMBER: String(number),
       EGRESS_TEST_HOST: lab.address,
       EGRESS_TEST_TARGET: target.url,
       EGRESS_TEST_IMAGE: image,

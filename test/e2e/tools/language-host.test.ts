@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, unlinkSync } from "node:fs";
 import path from "node:path";
-import type { Captured } from "../../../tools/common/process";
-import { PulumiProject, until } from "../pulumi-project";
-import { needed } from "../test-lab";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Result, Stack } from "../stack";
 
 /** Two dynamic resources; one waits in create for as long as the file `hold` exists. */
 const PROGRAM = `
@@ -26,64 +25,67 @@ new Thing(2);
 exports.greeting = new pulumi.Config().require("greeting");
 `;
 
-const FILES = {
-  "Pulumi.yaml": "name: tiny\nruntime:\n  name: nodejs\n  options:\n    typescript: false\n",
-  "package.json": JSON.stringify({ name: "tiny", main: "index.js" }),
-  "index.js": PROGRAM,
-};
-
 describe("tools: the language host under the real CLI", function () {
   this.timeout(120_000);
-  let project: PulumiProject;
+  let stack: Stack;
 
   beforeEach(async () => {
-    project = new PulumiProject(needed("EGRESS_TEST_BIN"), FILES);
-    succeeded(await project.pulumi("stack", "init", "dev"));
-    succeeded(await project.pulumi("config", "set", "greeting", "hello"));
+    stack = new Stack("dev", "tiny", "index.js");
+    stack.write("index.js", PROGRAM);
+    await stack.init();
+    succeeded(await stack.pulumi("config", "set", "greeting", "hello"));
   });
 
   afterEach(() => {
     // The engine's own end is what ends a dynamic provider: after a kill it has to be done here.
-    for (const pid of processesOf(project.folder, "cmd/dynamic-provider")) process.kill(pid, "SIGKILL");
-    project.remove();
+    for (const pid of processesOf(stack.directory, "cmd/dynamic-provider")) process.kill(pid, "SIGKILL");
+    stack.dispose();
   });
 
   it("runs up, an up without changes, refresh and destroy", async () => {
-    assert.match(succeeded(await project.pulumi("up", "--yes")), /3 created/);
-    assert.match(succeeded(await project.pulumi("up", "--yes", "--expect-no-changes")), /3 unchanged/);
-    assert.match(succeeded(await project.pulumi("refresh", "--yes")), /3 unchanged/);
-    assert.equal(succeeded(await project.pulumi("stack", "output", "greeting")).trim(), "hello");
-    assert.match(succeeded(await project.pulumi("destroy", "--yes")), /3 deleted/);
+    assert.match(succeeded(await stack.pulumi("up", "--yes")), /3 created/);
+    assert.match(succeeded(await stack.pulumi("up", "--yes", "--expect-no-changes")), /3 unchanged/);
+    assert.match(succeeded(await stack.pulumi("refresh", "--yes")), /3 unchanged/);
+    assert.equal(succeeded(await stack.pulumi("stack", "output", "greeting")).trim(), "hello");
+    assert.match(succeeded(await stack.pulumi("destroy", "--yes")), /3 deleted/);
   });
 
   it("shows a program's own error and makes nothing", async () => {
     const error = 'throw new (require("@pulumi/pulumi").RunError)("the program is wrong");';
-    project.write("index.js", error);
-    const answer = await project.pulumi("up", "--yes");
-    assert.notEqual(answer.status, 0);
-    assert.match(answer.stdout + answer.stderr, /the program is wrong/);
+    stack.write("index.js", error);
+    const answer = await stack.pulumi("up", "--yes");
+    assert.notEqual(answer.code, 0);
+    assert.match(answer.text, /the program is wrong/);
   });
 
   it("ends by itself when the CLI is killed, and the next up works", async () => {
-    project.write("hold", "");
-    const cli = project.start("up", "--yes", "--skip-preview");
-    await until("the first create", 60_000, () => existsSync(path.join(project.folder, "creating-1")));
-    assert.equal(processesOf(project.folder, "language-host/main.js").length, 1);
+    stack.write("hold", "");
+    const cli = stack.start("up", "--yes", "--skip-preview");
+    await until("the first create", 60_000, () => existsSync(path.join(stack.directory, "creating-1")));
+    assert.equal(processesOf(stack.directory, "language-host/main.js").length, 1);
 
-    cli.kill("SIGKILL");
+    cli.child.kill("SIGKILL");
     await until("the end of language host and program", 10_000, () => {
-      return processesOf(project.folder, "language-host/main.js", "cmd/run").length === 0;
+      return processesOf(stack.directory, "language-host/main.js", "cmd/run").length === 0;
     });
 
-    unlinkSync(path.join(project.folder, "hold")); // lets the orphaned provider end
-    succeeded(await project.pulumi("cancel", "--yes"));
-    assert.match(succeeded(await project.pulumi("up", "--yes")), /created/);
+    unlinkSync(path.join(stack.directory, "hold")); // lets the orphaned provider end
+    succeeded(await stack.pulumi("cancel", "--yes"));
+    assert.match(succeeded(await stack.pulumi("up", "--yes")), /created/);
   });
 });
 
-function succeeded(answer: Captured): string {
-  assert.equal(answer.status, 0, answer.stdout + answer.stderr);
-  return answer.stdout;
+function succeeded(answer: Result): string {
+  assert.equal(answer.code, 0, answer.text);
+  return answer.text;
+}
+
+async function until(what: string, ms: number, condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + ms;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`not within ${ms / 1000} s: ${what}`);
+    await sleep(100);
+  }
 }
 
 /** Processes that run in `folder` and whose command line holds one of the markers. */
