@@ -3,6 +3,7 @@ import {
   type LibvirtClient,
   LibvirtClosedError,
   LibvirtError,
+  LibvirtProtocolError,
   LibvirtTimeoutError,
 } from "../libvirt";
 import { EgressError, type Fault, PermanentError, TransientError } from "../machine/errors";
@@ -40,7 +41,11 @@ export async function unlessMissing<T>(call: Promise<T>): Promise<T | undefined>
 /** What libvirt said, as one of this project's errors; anything else stays what it is. */
 export function hostFault(host: PublishHost, error: unknown): unknown {
   const where = shownHost(host);
-  if (error instanceof LibvirtClosedError || error instanceof LibvirtTimeoutError) {
+  if (
+    error instanceof LibvirtClosedError ||
+    error instanceof LibvirtTimeoutError ||
+    error instanceof LibvirtProtocolError
+  ) {
     return new TransientError({
       reason: "LibvirtUnavailable",
       where,

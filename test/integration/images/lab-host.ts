@@ -102,8 +102,7 @@ export class LabHost implements PublishHost {
             socket.destroy();
             return;
           }
-          if (!socket.write(chunk))
-            await new Promise((done) => socket.once("drain", done).once("close", done));
+          await new Promise((done) => socket.write(chunk, done));
         }
         socket.end();
       },

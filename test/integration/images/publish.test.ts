@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { collectDebris } from "@egress-proxies/providers/images/debris";
 import { parseMarker } from "@egress-proxies/providers/images/marker";
 import { attemptName, markerName } from "@egress-proxies/providers/images/naming";
+import { openImage } from "@egress-proxies/providers/images/open";
 import { processToken } from "@egress-proxies/providers/images/process-token";
 import { ensureBase } from "@egress-proxies/providers/images/publish";
 import type { StorageVol } from "@egress-proxies/providers/libvirt/index";
 import { PermanentError } from "@egress-proxies/providers/machine/errors";
 import { systemClock } from "@egress-proxies/providers/machine/retry";
 import { LabHost, labSocket, newNaming } from "./lab-host";
-import { rawDisk, sha256 } from "./lying-server";
+import { LyingServer, rawDisk, sha256 } from "./lying-server";
 
 const MIB = 1024 * 1024;
 const quick = { markerWaitMs: 1500, settleMs: 200, deadAfterMs: 1000 };
@@ -189,6 +190,41 @@ describe("base image publication", () => {
     });
     assert.ok((await host.volumes(base.volume.name)).length === 1);
     assert.ok((await host.volumes(markerName(naming))).length === 1);
+  });
+
+  it("never publishes a cached image that was damaged on this machine, and fetches it anew", async () => {
+    const server = await LyingServer.start((_request, response) => response.end(disk));
+    try {
+      const remote = { ...ref(), url: `${server.origin}/disk.raw` };
+      const cacheDir = join(dir, "damaged");
+      const image = await openImage(remote, { cacheDir });
+      const file = await open(image.path, "r+");
+      await file.write(Buffer.from("flipped"), 0, 7, 20 * MIB);
+      await file.close();
+      await assert.rejects(publish(host, remote, { cacheDir }), { reason: "ImageChanged" });
+      assert.deepEqual(await host.volumes(`base-${naming.key}`), []);
+      await publish(host, remote, { cacheDir });
+      await assertPublished();
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it("stops on a signal and leaves nothing behind", async () => {
+    const stop = new AbortController();
+    const onProgress = ({ phase }: { phase: string }) => {
+      if (phase === "upload") stop.abort(new Error("enough"));
+    };
+    await assert.rejects(publish(host, ref(), { signal: stop.signal, onProgress }), { message: "enough" });
+    assert.deepEqual(await host.volumes(`base-${naming.key}`), []);
+  });
+
+  it("refuses a machine's disk that is too small, whether the base is there or not", async () => {
+    const maxVirtualSize = disk.length - 1;
+    await assert.rejects(publish(host, ref(), { maxVirtualSize }), { reason: "ImageTooLarge" });
+    assert.deepEqual(await host.volumes(`base-${naming.key}`), []);
+    await publish();
+    await assert.rejects(publish(host, ref(), { maxVirtualSize }), { reason: "ImageTooLarge" });
   });
 
   it("lets two publishers race, and both end with the same base", async () => {
