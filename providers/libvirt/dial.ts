@@ -73,7 +73,8 @@ async function openByCommand(
   options: DialOptions,
   refusal: ForwardingRefusedError,
 ): Promise<LibvirtClient> {
-  for (const command of commandsFor(sockets, options)) {
+  const commands = commandsFor(sockets, options);
+  for (const command of commands) {
     try {
       return await open(await ssh.exec(command), options);
     } catch (error) {
@@ -84,8 +85,7 @@ async function openByCommand(
   throw new PermanentError({
     reason: refusal.reason,
     where: options.hostName,
-    message:
-      "the SSH server does not forward to libvirt's socket, and neither virt-ssh-helper nor nc reaches a daemon",
+    message: `the SSH server does not forward to ${sockets.join(" or ")}, and no daemon answers through ${commands.join(" or ")}`,
     remedy:
       "Check that libvirtd runs, and set AllowStreamLocalForwarding yes in the host's sshd_config or install virt-ssh-helper or nc there",
     cause: refusal,
