@@ -66,8 +66,10 @@ export async function ensureMachine(
   if (existing !== undefined && isUp(state)) {
     return { started: await resume(client, existing, state, signal), leaseBefore: 0n };
   }
-  const [facts, base] = [await session.pool(), await ensureBase(session, inputs, signal)];
+  // What is missing on the host is said before anything is downloaded or uploaded.
+  const facts = await session.pool();
   await session.network();
+  const base = await ensureBase(session, inputs, signal);
   const leaseBefore = leaseExpiry(await session.leases(), machineMac(owner));
   session.changed();
   safePoint(signal);

@@ -189,8 +189,10 @@ class Connection implements SshConnection {
       request((error, channel) => {
         if (error === undefined) resolve(channel);
         else if (this.closed) reject(this.lost());
-        else
-          reject(explain("reason" in error ? error.reason : undefined, error) ?? this.channelRefused(error));
+        else {
+          const reason = "reason" in error ? error.reason : undefined;
+          explain(reason, error).then((fault) => reject(fault ?? this.channelRefused(error)), reject);
+        }
       });
     });
   }
