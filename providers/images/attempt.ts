@@ -28,7 +28,7 @@ export function isOwnAttempt(volume: string): boolean {
  * what to do with the volume is `work`'s decision. If the upload itself fails,
  * the volume is deleted.
  *
- * @throws PermanentError `PoolFull`, `FormatUnrecognised`; what `uploadVerified` throws
+ * @throws PermanentError `PoolFull`; TransientError `UploadFailed`; what `uploadVerified` throws
  */
 export async function withAttempt<T>(
   host: PublishHost,

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { link, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
@@ -110,11 +111,10 @@ export async function takeFromCache(dir: string, digest: Digest): Promise<CacheE
 
 /** Moves a finished image into the cache: the directory appears whole, by one rename. */
 export async function putIntoCache(dir: string, image: string, record: CacheRecord): Promise<void> {
-  const staging = join(dir, "partial", `${record.source.sha256}.${processToken()}.entry`);
+  const staging = await scratchPath(dir, record.source.sha256);
   const entries = join(dir, "entries");
   try {
     await mkdir(entries, { recursive: true });
-    await rm(staging, { recursive: true, force: true });
     await mkdir(staging);
     await rename(image, join(staging, "image"));
     await writeSynced(join(staging, "record.json"), `${JSON.stringify(record)}\n`);
@@ -136,9 +136,8 @@ export async function putIntoCache(dir: string, image: string, record: CacheReco
 
 /** Drops an image at once, in use or not: for bytes that turned out to be damaged. */
 export async function removeEntry(dir: string, sha256: string): Promise<void> {
-  const doomed = join(dir, "partial", `${sha256}.${processToken()}.doomed`);
+  const doomed = await scratchPath(dir, sha256);
   try {
-    await mkdir(join(dir, "partial"), { recursive: true });
     await rename(join(dir, "entries", sha256), doomed);
   } catch (error) {
     if (!isMissing(error)) throw cacheFault(error, dir);
@@ -146,26 +145,31 @@ export async function removeEntry(dir: string, sha256: string): Promise<void> {
   await rm(doomed, { recursive: true, force: true });
 }
 
-/** A file of this process's own to build something in. */
-export async function scratchPath(dir: string, hex: string, kind: "part" | "unpacked"): Promise<string> {
+/** A name of nobody else's, in the directory for what is not finished. */
+export async function scratchPath(dir: string, hex: string): Promise<string> {
+  return join(await partialDirectory(dir), `${hex}.${processToken()}.${randomBytes(4).toString("hex")}`);
+}
+
+async function partialDirectory(dir: string): Promise<string> {
   const partial = join(dir, "partial");
   await mkdir(partial, { recursive: true }).catch((error) => {
     throw cacheFault(error, partial);
   });
-  return join(partial, `${hex}.${processToken()}.${kind}`);
+  return partial;
 }
 
 /** A part file for a download: an ended process's one is taken over, so that its bytes need not come again. */
 export async function partPath(dir: string, { hex }: Digest): Promise<string> {
-  const own = await scratchPath(dir, hex, "part");
-  const present = await names(join(dir, "partial"));
+  const partial = await partialDirectory(dir);
+  const own = join(partial, `${hex}.${processToken()}.part`);
+  const present = await names(partial);
   if (present.includes(basename(own))) return own;
   const orphan = present.find((name) => {
     const [hash, token, kind] = name.split(".");
     return hash === hex && kind === "part" && processLiveness(token ?? "") === "dead";
   });
   // Of several takers only one's rename succeeds; the others begin anew.
-  if (orphan !== undefined) await rename(join(dir, "partial", orphan), own).catch(ignoreMissing);
+  if (orphan !== undefined) await rename(join(partial, orphan), own).catch(ignoreMissing);
   return own;
 }
 

@@ -173,8 +173,7 @@ async function unpackIntoCache(
   dir: string,
   options: OpenImageOptions,
 ): Promise<LocalImage> {
-  const path = await scratchPath(dir, source.sha256, "unpacked");
-  await rm(path, { force: true });
+  const path = await scratchPath(dir, source.sha256);
   const part = await PartFile.open(path);
   try {
     for await (const chunk of decompress(packed, compression)) {

@@ -85,6 +85,18 @@ const FAULTS: Record<number, Fault> = {
   [ErrorCode.AUTH_UNAVAILABLE]: ACCESS_DENIED,
 };
 
+/** The same error, unless it only says in libvirt's way that the pool is not active. */
+export async function orPoolInactive(host: PublishHost, error: unknown): Promise<unknown> {
+  if (!hasCode(error, ErrorCode.OPERATION_INVALID)) return error;
+  try {
+    const client = await host.calls();
+    const active = await client.storagePoolIsActive(await client.storagePoolLookupByName(host.pool));
+    return active ? error : poolInactive(host);
+  } catch {
+    return error; // the host cannot be asked now: what it said before stands
+  }
+}
+
 export function poolInactive(host: PublishHost): PermanentError {
   return new PermanentError({
     reason: "PoolInactive",

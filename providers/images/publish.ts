@@ -12,7 +12,7 @@ import { type BaseNaming, baseStem, baseTitle, markerName } from "./naming";
 import { type BaseState, observeSettled, type PublishedBase } from "./observe";
 import { discardImage, type OpenImageOptions, openImage, refuseLarger } from "./open";
 import type { Publication, PublicationTiming } from "./publication";
-import { hostFault, type PublishHost, shownHost } from "./publish-host";
+import { hostFault, orPoolInactive, type PublishHost, shownHost } from "./publish-host";
 import { findReferences } from "./references";
 import { deleteVolume, readSmallVolume, volumeNamed } from "./volumes";
 
@@ -59,8 +59,8 @@ export async function ensureBase(
   }
   const clock = options.clock ?? systemClock;
   const base = publishOrAdopt({ host, naming, ref, options: { ...options, clock } })
-    .catch((error) => {
-      throw hostFault(host, error);
+    .catch(async (error) => {
+      throw hostFault(host, await orPoolInactive(host, error));
     })
     .finally(() => flights.delete(place));
   flights.set(place, { identity, base });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { collectDebris } from "@egress-proxies/providers/images/debris";
 import { parseMarker } from "@egress-proxies/providers/images/marker";
 import { attemptName, markerName } from "@egress-proxies/providers/images/naming";
@@ -307,13 +307,30 @@ describe("base image publication", () => {
       await assert.rejects(publish(another("no-such-pool")), { reason: "PoolMissing" });
     });
 
+    it("that is not active is named with the way out", () =>
+      withDirectoryPool(async (pool) => {
+        virsh("pool-destroy", pool);
+        await assert.rejects(publish(another(pool)), { reason: "PoolInactive" });
+        virsh("pool-start", pool);
+      }));
+
+    it("in which a file lies that libvirt does not know yet is looked at anew", () =>
+      withDirectoryPool(async (pool, target) => {
+        const there = another(pool);
+        await writeFile(join(target, markerName(naming)), "left by a host that lost its power");
+        const base = await publish(there);
+        assert.deepEqual(
+          (await there.volumes("base-")).sort(),
+          [base.volume.name, markerName(naming)].sort(),
+        );
+        assert.equal(sha256(await there.read(base.volume.name)), sha256(disk));
+      }));
+
     it("without room is refused before and during the upload, and left as it was", async () => {
       const file = join(dir, "small.img");
       execFileSync("truncate", ["-s", "40M", file]);
       execFileSync("mkfs.ext4", ["-q", "-F", "-m", "0", "-O", "^has_journal", file]);
       const pool = `full-${naming.key}`;
-      const virsh = (...args: string[]) =>
-        execFileSync("virsh", ["-q", "-c", `qemu+unix:///system?socket=${labSocket()}`, ...args]);
       const target = await mkdtemp(join(tmpdir(), "egress-pool-"));
       virsh("pool-define-as", pool, "fs", "--source-dev", file, "--target", target);
       try {
@@ -352,6 +369,30 @@ describe("base image publication", () => {
     });
   });
 });
+
+function virsh(...args: string[]): void {
+  execFileSync("virsh", ["-q", "-c", `qemu+unix:///system?socket=${labSocket()}`, ...args], {
+    stdio: "pipe",
+  });
+}
+
+/** A pool of one test's own, whose directory the test can reach too. */
+async function withDirectoryPool(work: (pool: string, target: string) => Promise<void>): Promise<void> {
+  const target = await mkdtemp(join(tmpdir(), "egress-pool-"));
+  const pool = basename(target);
+  virsh("pool-define-as", pool, "dir", "--target", target);
+  try {
+    virsh("pool-start", pool);
+    await work(pool, target);
+  } finally {
+    try {
+      virsh("pool-destroy", pool);
+    } finally {
+      virsh("pool-undefine", pool);
+      await rm(target, { recursive: true, force: true });
+    }
+  }
+}
 
 async function until(condition: () => boolean): Promise<void> {
   for (const end = Date.now() + 10_000; !condition(); await systemClock.sleep(20)) {
