@@ -23,7 +23,8 @@ export function runPolicyPack(
     return;
   }
   const child = children.start([runner, ...request.getArgsList(), directory], {
-    cwd: request.getPwd(),
+    // Not request.getPwd(), the stack's project: @pulumi/policy reads the pack's version from ./package.json.
+    cwd: directory,
     stdio: ["ignore", "pipe", "pipe"],
     env: environment(request.getEnvList()),
   });
