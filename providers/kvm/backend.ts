@@ -51,7 +51,7 @@ export function kvmBackend(environment: KvmEnvironment): Backend<KvmMachineInput
     // A second attempt finds running what the first one started: that still counts as started by us.
     let own: Ensured | undefined;
     const ip = await onSession(host, run, async (session) => {
-      const ensured = await ensureMachine(session, inputs, environment.ensureBase, run.signal);
+      const ensured = await ensureMachine(session, inputs, environment.ensureBase, run);
       if (ensured.started) own = ensured;
       const { leaseBefore } = own ?? ensured;
       if (inputs.wait === "address") {

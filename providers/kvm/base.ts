@@ -1,36 +1,62 @@
-import { createReadStream } from "node:fs";
-import { openImage } from "../images/open";
-import { ErrorCode } from "../libvirt";
+import type { PublishedBase } from "../images/observe";
+import { ensureBase } from "../images/publish";
+import type { KvmMachineInputs } from "../machine/spec";
+import type { RunContext } from "../pulumi/backend";
 import type { EnsureBase } from "./ensure";
-import { hasCode } from "./faults";
-import { renderUploadTarget } from "./volume-xml";
+import type { HostSession } from "./session";
 
 export interface BaseOptions {
+  /** Where images are kept on this machine. Default: see providers/images/cache. */
   cacheDir?: string;
 }
 
-const once = new Map<string, Promise<{ path: string; format: "qcow2" | "raw"; virtualSize: bigint }>>();
+/** Upload percentages are shown in steps of this size. */
+const STEP = 10;
 
-export function publishedBase(_options: BaseOptions = {}): EnsureBase {
-  return (session, inputs) => {
-    const key = `${session.host.name}/${inputs.image.key}`;
-    let found = once.get(key);
-    if (!found) {
-      found = (async () => {
-        const image = await openImage(inputs.image);
-        const { pool, directory } = await session.pool();
-        const name = `base-${inputs.image.key}.${image.format}`;
-        const client = await session.bulk();
-        try {
-          const volume = await client.storageVolCreateXML(pool, renderUploadTarget(name));
-          await client.storageVolUpload(volume, createReadStream(image.path));
-        } catch (error) {
-          if (!hasCode(error, ErrorCode.STORAGE_VOL_EXIST)) throw error;
-        }
-        return { path: `${directory}/${name}`, format: image.format, virtualSize: BigInt(image.virtualSize) };
-      })();
-      once.set(key, found);
+/**
+ * The base image of a machine, published on its host. `kvm` shares a base with
+ * every entry of the host. One look per host and image serves all machines of a
+ * session; the look is not remembered where it failed.
+ */
+export function publishedBase(options: BaseOptions = {}): EnsureBase {
+  const looks = new WeakMap<HostSession, Map<string, Promise<PublishedBase>>>();
+  return async (session, inputs, run) => {
+    const known = looks.get(session) ?? new Map<string, Promise<PublishedBase>>();
+    looks.set(session, known);
+    const key = JSON.stringify([inputs.image, inputs.diskGiB]);
+    let look = known.get(key);
+    if (look === undefined) {
+      look = publish(session, inputs, run, options);
+      known.set(key, look);
+      look.catch(() => known.delete(key));
     }
-    return found;
+    return look;
   };
+}
+
+function publish(
+  session: HostSession,
+  { image, diskGiB }: KvmMachineInputs,
+  run: RunContext,
+  options: BaseOptions,
+): Promise<PublishedBase> {
+  const { name, pool } = session.host;
+  let shown = -1;
+  return ensureBase(
+    { name, pool, calls: () => session.calls(), bulk: () => session.bulk() },
+    { key: image.key },
+    image,
+    {
+      ...options,
+      maxVirtualSize: diskGiB * 1024 ** 3,
+      signal: run.signal,
+      report: run.warn,
+      onProgress: ({ phase, bytes, total }) => {
+        const percent = total === undefined ? 0 : Math.floor((bytes / total) * (100 / STEP)) * STEP;
+        if (percent === shown) return;
+        shown = percent;
+        run.progress(`image "${image.key}" for host ${name}: ${phase} ${percent} %`);
+      },
+    },
+  );
 }

@@ -4,6 +4,7 @@ import { machineMac, machineUuid } from "../machine/owner";
 import { safePoint } from "../machine/safe-point";
 import type { KvmMachineInputs } from "../machine/spec";
 import { machineSpec, specHash } from "../machine/spec-hash";
+import type { RunContext } from "../pulumi/backend";
 import { renderSeed } from "../seed/seed";
 import { leaseExpiry } from "./address";
 import { renderDomain } from "./domain-xml";
@@ -14,19 +15,13 @@ import { removeMachine } from "./remove";
 import type { HostSession } from "./session";
 import { ensureOverlay, ensureSeed } from "./volumes";
 
-/** A base image on the host that overlays may hang on. */
+/** A base image on the host that overlays may hang on; no larger than the machine's disk. */
 export interface Base {
   path: string;
   format: "qcow2" | "raw";
-  /** Bytes. */
-  virtualSize: bigint;
 }
 
-export type EnsureBase = (
-  session: HostSession,
-  inputs: KvmMachineInputs,
-  signal: AbortSignal,
-) => Promise<Base>;
+export type EnsureBase = (session: HostSession, inputs: KvmMachineInputs, run: RunContext) => Promise<Base>;
 
 export interface Ensured {
   /** Whether this call set it running; false: it ran already. */
@@ -51,8 +46,9 @@ export async function ensureMachine(
   session: HostSession,
   inputs: KvmMachineInputs,
   ensureBase: EnsureBase,
-  signal: AbortSignal,
+  run: RunContext,
 ): Promise<Ensured> {
+  const { signal } = run;
   const { host, owner } = inputs;
   const client = await session.calls();
   const hash = kvmSpecHash(inputs);
@@ -69,7 +65,7 @@ export async function ensureMachine(
   // What is missing on the host is said before anything is downloaded or uploaded.
   const facts = await session.pool();
   await session.network();
-  const base = await ensureBase(session, inputs, signal);
+  const base = await ensureBase(session, inputs, run);
   const leaseBefore = leaseExpiry(await session.leases(), machineMac(owner));
   session.changed();
   safePoint(signal);
@@ -93,7 +89,7 @@ export async function ensureMachine(
     safePoint(signal);
     await ensureOverlay(client, facts, {
       name: overlayName(owner),
-      capacity: diskBytes(inputs, base),
+      capacity: BigInt(inputs.diskGiB) * 1024n ** 3n,
       basePath: base.path,
       baseFormat: base.format,
     });
@@ -146,17 +142,6 @@ async function start(client: LibvirtClient, { owner }: KvmMachineInputs): Promis
 /** Takes away what this very create made; what stands in the way of that must not hide the first error. */
 async function rollBack(session: HostSession, { owner }: KvmMachineInputs): Promise<void> {
   await removeMachine(session, owner).catch(() => undefined);
-}
-
-function diskBytes({ diskGiB, owner, image }: KvmMachineInputs, base: Base): bigint {
-  const wanted = BigInt(diskGiB) * 1024n ** 3n;
-  if (wanted >= base.virtualSize) return wanted;
-  throw new PermanentError({
-    reason: "DiskTooSmall",
-    where: `machine ${owner.name}`,
-    message: `a disk of ${diskGiB} GiB cannot hold the image "${image.key}", whose virtual size is ${base.virtualSize} bytes`,
-    remedy: `Set \`diskGiB\` to at least ${(base.virtualSize + 1024n ** 3n - 1n) / 1024n ** 3n}`,
-  });
 }
 
 /** The seed goes with the machine for life: its instance-id is the machine's and its content's digest. */

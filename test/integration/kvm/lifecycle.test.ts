@@ -145,7 +145,7 @@ describe("kvm lifecycle on a real daemon", function () {
   it("refuses a disk smaller than its image and leaves nothing behind", async () => {
     const { path, sha256 } = tinyImage(harness.directory, "2G");
     const image = { key: harness.prefix, url: path, sha256 };
-    await assert.rejects(create(harness.inputs("1", { image })), reason("DiskTooSmall"));
+    await assert.rejects(create(harness.inputs("1", { image })), reason("ImageTooLarge"));
     assert.deepEqual(await harness.left(), { domains: [], volumes: [] });
   });
 
