@@ -14,7 +14,7 @@ import type { BackendKind } from "./pulumi/pointer";
 
 /** Wires the real backends together, for the process that this module is loaded into. */
 export function createBackends(): Record<BackendKind, dynamic.ResourceProvider> {
-  const engine = once(engineOfThisProcess);
+  const engine = engineOfThisProcess();
   const sessions = new HostSessions(dialer(), systemClock);
   const kvm = kvmBackend({
     withSession: (host, work) => sessions.use(host, work),
@@ -33,12 +33,4 @@ function engineOfThisProcess(): Engine {
   if (script === undefined || address === undefined || !script.includes("dynamic-provider")) return noEngine;
   muteEngineErrors(console);
   return connectEngine(address);
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }

@@ -15,6 +15,8 @@ export class Call<Result = unknown> {
   /** 0 while the call waits for its turn. */
   serial = 0;
   replied = false;
+  /** The daemon will say no more about the stream. */
+  streamEnded = false;
   /** Its deadline passed. */
   abandoned = false;
 

@@ -85,7 +85,10 @@ export class RpcConnection {
         this.#outbox.send(call.header(MessageType.STREAM, status), payload, () => this.#keepalive.heard()),
       room: () => this.#outbox.room(),
       hold: (on: boolean) => this.#hold(call, on),
-      done: () => this.#calls.delete(call.serial),
+      done: () => {
+        call.streamEnded = true;
+        if (call.replied) this.#calls.delete(call.serial);
+      },
       decodeError: (payload: Buffer) => call.decodeError(payload),
     };
     const stream = new RpcStream(link, { rpc: call.rpc, direction, stallMs: this.options.streamStallMs });
@@ -189,14 +192,15 @@ export class RpcConnection {
     else call.fail(error);
     call.replied = true;
     this.#inFlight--;
-    if (error !== undefined || call.stream === undefined) this.#calls.delete(call.serial);
+    if (error !== undefined || call.stream === undefined || call.streamEnded) this.#calls.delete(call.serial);
     else if (call.abandoned) void call.stream.abort();
     this.#dispatch();
   }
 
   #streamPacket(frame: Frame): void {
     const call = this.#calls.get(frame.serial);
-    if (call?.stream !== undefined && call.replied) {
+    // The daemon writes stream packets from another thread than the reply: they may overtake it.
+    if (call?.stream !== undefined) {
       call.stream.receive(frame.status, frame.payload);
     } else if (call !== undefined || frame.serial > this.#lastSerial) {
       throw new LibvirtProtocolError(`a stream packet with the serial ${frame.serial}, which has no stream`);

@@ -16,7 +16,7 @@ type Bag = Record<string, unknown>;
  */
 export function guard<I extends object, O extends object>(
   backend: Backend<I, O>,
-  engine: () => Engine,
+  engine: Engine,
 ): dynamic.ResourceProvider {
   return {
     async check(olds: Bag, news: Bag) {
@@ -33,13 +33,13 @@ export function guard<I extends object, O extends object>(
     },
     async create(inputs: Bag) {
       return translated(async () => {
-        const { id, outputs } = await backend.create(without(inputs) as I, context(engine()));
+        const { id, outputs } = await backend.create(without(inputs) as I, context(engine));
         return { id, outs: clean(outputs) };
       }, inputs.__provider);
     },
     async read(id, props: Bag = {}) {
       const outputs = await translated(
-        () => backend.read(id, without(props) as O, context(engine())),
+        () => backend.read(id, without(props) as O, context(engine)),
         props.__provider,
         EngineReadInitFailed,
       );
@@ -49,13 +49,13 @@ export function guard<I extends object, O extends object>(
     async update(id, olds: Bag, news: Bag) {
       return translated(
         async () => ({
-          outs: clean(await backend.update(id, without(olds) as O, without(news) as I, context(engine()))),
+          outs: clean(await backend.update(id, without(olds) as O, without(news) as I, context(engine))),
         }),
         news.__provider,
       );
     },
     async delete(id, props: Bag) {
-      await translated(() => backend.delete(id, without(props) as O, context(engine())));
+      await translated(() => backend.delete(id, without(props) as O, context(engine)));
     },
   };
 }

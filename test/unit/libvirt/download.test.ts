@@ -44,6 +44,33 @@ describe("a download", () => {
     await client.close();
   });
 
+  it("takes packets that overtake the reply, as those of another thread of the daemon may", async () => {
+    const { daemon, client } = await connected();
+    daemon.on(storageVolDownload, (call) => {
+      daemon.stream(call, Status.CONTINUE, Buffer.from("early"));
+      daemon.reply(call, storageVolDownload, {});
+      daemon.stream(call, Status.CONTINUE);
+      void daemon.next(streamed(Status.OK)).then(() => daemon.stream(call, Status.OK));
+    });
+    assert.equal((await collect(client.storageVolDownload(VOLUME))).toString(), "early");
+    assert.equal(client.closed, false);
+    await client.close();
+  });
+
+  it("takes an error that overtakes the reply", async () => {
+    const { daemon, client } = await connected();
+    daemon.on(storageVolDownload, (call) => {
+      daemon.stream(call, Status.ERROR, errorPayload(38, "broken"));
+      daemon.reply(call, storageVolDownload, {});
+    });
+    await assert.rejects(
+      collect(client.storageVolDownload(VOLUME)),
+      (error) => error instanceof LibvirtError && error.code === 38,
+    );
+    assert.equal(client.closed, false);
+    await client.close();
+  });
+
   it("asks for the part that is wanted", async () => {
     const { daemon, client } = await connected();
     sends(daemon, [Buffer.from("part")]);

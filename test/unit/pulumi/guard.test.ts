@@ -19,7 +19,7 @@ function guarded(overrides: Partial<Backend<Props, Props>>) {
     delete: async () => {},
     ...overrides,
   };
-  return guard(backend, () => noEngine);
+  return guard(backend, noEngine);
 }
 
 const props = { size: 1, __provider: "text" };
