@@ -4,7 +4,7 @@ import { isOwnAttempt } from "./attempt";
 import { attemptToken, type BaseNaming } from "./naming";
 import { observeBase } from "./observe";
 import { type Liveness, processLiveness, processToken } from "./process-token";
-import type { PublishHost } from "./publish-host";
+import { type PublishHost, shownHost } from "./publish-host";
 import { findReferences } from "./references";
 import { deleteVolume, physicalSize } from "./volumes";
 
@@ -12,6 +12,9 @@ export interface DebrisOptions {
   clock: Clock;
   /** An attempt of another machine's process is dead if it did not grow for so long. Default 60 000. */
   deadAfterMs?: number;
+  /** Ends the watch over other machines' attempts: what is not known to be dead by then counts as alive. */
+  signal?: AbortSignal;
+  report?: (note: string) => void;
 }
 
 const DEAD_AFTER_MS = 60_000;
@@ -93,12 +96,16 @@ function livenessOf(name: string, token: string): Liveness {
 async function standsStill(
   host: PublishHost,
   volume: StorageVol,
-  { clock, deadAfterMs = DEAD_AFTER_MS }: DebrisOptions,
+  { clock, deadAfterMs = DEAD_AFTER_MS, signal, report }: DebrisOptions,
 ): Promise<boolean> {
   const until = clock.now() + deadAfterMs;
+  report?.(
+    `${shownHost(host)}: watching for ${deadAfterMs} ms whether the unfinished volume ${volume.name} still grows`,
+  );
   const first = await physicalSize(await host.calls(), volume);
   while (clock.now() < until) {
     await clock.sleep(Math.min(2000, deadAfterMs));
+    if (signal?.aborted) return false;
     if ((await physicalSize(await host.calls(), volume)) !== first) return false;
   }
   return true;

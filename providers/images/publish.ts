@@ -101,35 +101,49 @@ async function publish(
   digest: Digest,
   contested: boolean,
 ): Promise<PublishedBase | undefined> {
+  const failed = new AbortController();
+  const debris = clearDebris(job, failed.signal);
+  try {
+    return await upload(job, digest, contested, debris);
+  } catch (error) {
+    failed.abort();
+    throw error;
+  } finally {
+    // Nothing of a publication is at work on the host after it ended.
+    await debris;
+  }
+}
+
+async function upload(
+  job: Publication,
+  digest: Digest,
+  contested: boolean,
+  debris: Promise<void>,
+): Promise<PublishedBase | undefined> {
   const { host, naming, ref, options } = job;
-  const debris = clearDebris(job);
   const image = await openImage({ ...ref, sha256: formatDigest(digest) }, options);
-  const client = await host.calls();
-  const pool = await client.storagePoolLookupByName(host.pool);
+  const pool = await (await host.calls()).storagePoolLookupByName(host.pool);
   await requireRoom(host, pool, image, options).catch(async (error) => {
     if (!(error instanceof PermanentError)) throw error;
     await debris;
     await requireRoom(host, pool, image, options);
   });
-  const published = await withAttempt(
-    host,
-    naming,
-    image,
-    { ...options, onProgress: (bytes, total) => options.onProgress?.({ phase: "upload", bytes, total }) },
-    (volume) => commitBase(job, { pool, volume, image, contested }),
-  ).catch(async (error) => {
-    const damaged = error instanceof EgressError && error.reason === "ImageChanged";
-    if (damaged) await discardImage(image, options);
+  const onProgress = (bytes: number, total: number) =>
+    options.onProgress?.({ phase: "upload", bytes, total });
+  try {
+    return await withAttempt(host, naming, image, { ...options, onProgress }, (volume) =>
+      commitBase(job, { pool, volume, image, contested }),
+    );
+  } catch (error) {
+    if (error instanceof EgressError && error.reason === "ImageChanged") await discardImage(image, options);
     throw error;
-  });
-  await debris;
-  return published;
+  }
 }
 
 /** Collects what dead publishers left. That it fails is no reason not to publish. */
-async function clearDebris({ host, naming, options }: Publication): Promise<void> {
+async function clearDebris({ host, naming, options }: Publication, signal: AbortSignal): Promise<void> {
   try {
-    const { removed } = await collectDebris(host, naming, options);
+    const { removed } = await collectDebris(host, naming, { ...options, signal });
     for (const name of removed) options.report?.(`${shownHost(host)}: removed the unfinished volume ${name}`);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);

@@ -251,6 +251,15 @@ describe("base image publication", () => {
       await assertPublished();
     });
 
+    it("of another machine does not hold up a publication that fails", async () => {
+      const left = await leave(elsewhere);
+      const began = Date.now();
+      const missing = { ...ref(), url: join(dir, "no-such-file") };
+      await assert.rejects(publish(host, missing, { deadAfterMs: 60_000 }), { reason: "ImageMissing" });
+      assert.ok(Date.now() - began < 10_000);
+      assert.deepEqual(await host.volumes(left.name), [left.name]);
+    });
+
     it("is kept while it grows, and while anything refers to it", async () => {
       const growing = await leave(elsewhere);
       const used = await leave(gone());
