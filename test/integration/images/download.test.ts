@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { DEFAULT_HTTP_LIMITS } from "@egress-proxies/providers/images/http";
 import { type OpenImageOptions, openImage } from "@egress-proxies/providers/images/open";
+import { processToken } from "@egress-proxies/providers/images/process-token";
 import { PermanentError, TransientError } from "@egress-proxies/providers/machine/errors";
 import { type Handler, LyingServer, rawDisk, sha256, sha512, withDirectory } from "./lying-server";
 
@@ -385,8 +386,6 @@ describe("download", () => {
       (server) =>
         withDirectory(async (cacheDir) => {
           const ref = { key: "k", url: `${server.origin}/disk.raw`, sha256: sha256(IMAGE) };
-          const { processToken } = await import("@egress-proxies/providers/images/process-token");
-          const { mkdir } = await import("node:fs/promises");
           const dead = `${processToken().split("-")[0]}-fffffff-1`;
           await mkdir(join(cacheDir, "partial"), { recursive: true });
           await writeFile(join(cacheDir, "partial", `${sha256(IMAGE)}.${dead}.part`), IMAGE.subarray(0, CUT));
