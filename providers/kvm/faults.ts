@@ -1,5 +1,5 @@
 import { ErrorCode, LibvirtClosedError, LibvirtError, LibvirtTimeoutError } from "../libvirt";
-import { EgressError, PermanentError, TransientError } from "../machine/errors";
+import { EgressError, type Fault, PermanentError, TransientError } from "../machine/errors";
 import type { KvmHost } from "../machine/spec";
 
 /** Runs calls against a host; what libvirt says is turned into this project's errors. */
@@ -39,34 +39,43 @@ export function hostError(host: KvmHost, error: unknown): unknown {
     });
   }
   if (!(error instanceof LibvirtError)) return error;
-  const permanent = (reason: string, message: string, remedy: string) =>
-    new PermanentError({ reason, where, message, remedy, cause: error });
+  const permanent = (fault: Fault) => new PermanentError({ ...fault, where, cause: error });
   switch (error.code) {
     case ErrorCode.NO_STORAGE_POOL:
-      return permanent(
-        "PoolMissing",
-        `the storage pool "${host.pool}" does not exist`,
-        "Set `pool` to one of `virsh pool-list --all`, or define it",
-      );
+      return permanent({
+        reason: "PoolMissing",
+        message: `the storage pool "${host.pool}" does not exist`,
+        remedy: "Set `pool` to one of `virsh pool-list --all`, or define it",
+      });
     case ErrorCode.NO_NETWORK:
-      return permanent(
-        "NetworkMissing",
-        `the network "${host.network}" does not exist`,
-        "Set `network` to one of `virsh net-list --all`, or define it",
-      );
+      return permanent({
+        reason: "NetworkMissing",
+        message: `the network "${host.network}" does not exist`,
+        remedy: "Set `network` to one of `virsh net-list --all`, or define it",
+      });
     case ErrorCode.AUTH_FAILED:
     case ErrorCode.AUTH_CANCELLED:
     case ErrorCode.ACCESS_DENIED:
     case ErrorCode.AUTH_UNAVAILABLE:
-      return permanent(
-        "LibvirtAccessDenied",
-        "libvirt refuses this login",
-        "Add it to the `libvirt` group on the host (`sudo usermod -aG libvirt USER`)",
-      );
+      return permanent({
+        reason: "LibvirtAccessDenied",
+        message: "libvirt refuses this login",
+        remedy: "Add it to the `libvirt` group on the host (`sudo usermod -aG libvirt USER`)",
+      });
     case ErrorCode.OPERATION_TIMEOUT:
     case ErrorCode.RESOURCE_BUSY:
-      return new TransientError({ reason: "LibvirtBusy", where, message: error.message, cause: error });
+      return new TransientError({
+        reason: "LibvirtBusy",
+        where,
+        message: error.message,
+        remedy: "Look with `virsh domjobinfo` and at the host's load, then run again",
+        cause: error,
+      });
     default:
-      return permanent("LibvirtFailed", error.message, "Look at libvirtd's log on the host");
+      return permanent({
+        reason: "LibvirtFailed",
+        message: error.message,
+        remedy: "Look at libvirtd's log on the host",
+      });
   }
 }

@@ -96,7 +96,8 @@ async function translated<T>(
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof EgressError) return error.message;
+  // The reason first, as a proxy's check says it: the word to look up in docs/reasons.md.
+  if (error instanceof EgressError) return `${error.reason}: ${error.message}`;
   if (error instanceof Error) return `unexpected ${error.name}: ${error.message}`;
   return `unexpected: ${String(error)}`;
 }

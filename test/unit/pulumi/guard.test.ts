@@ -49,7 +49,7 @@ describe("guard", () => {
     assert.deepEqual(await guarded({ read: async () => undefined }).read!("a", props), {});
   });
 
-  it("passes a message on without code and without stack", async () => {
+  it("passes reason and message on without code and without stack", async () => {
     const fault = new PermanentError({
       reason: "PoolMissing",
       where: "host a",
@@ -58,7 +58,7 @@ describe("guard", () => {
     });
     Object.assign(fault, { code: 42 });
     const error = await thrown(guarded({ create: () => Promise.reject(fault) }).create(props));
-    assert.equal(error.message, "host a: no pool. Define it");
+    assert.equal(error.message, "PoolMissing: host a: no pool. Define it");
     assert.equal(error.code, undefined);
     assert.equal(`${error}: ${error.stack}`, ": ");
   });
