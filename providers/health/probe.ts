@@ -34,16 +34,14 @@ export async function probeProxy(request: ProbeRequest, env: ProbeEnvironment): 
   };
   try {
     const context: StageContext = { request, env, signal: deadline.signal, ourAddress: "" };
-    const open =
+    const safe =
       (await run("tcp", async () => {
         context.ourAddress = await reach(context);
         return undefined;
-      })) && (await run("outsider", () => refusesOutsiders(context)));
-    // A refused stranger already proves that the proxy's rules are in force.
-    const tried = stages.at(-1)?.outcome === "passed";
-    if (open && (tried || (await run("privateDestination", () => refusesPrivateDestination(context))))) {
-      await run("target", () => reachesTarget(context));
-    }
+      })) &&
+      (await run("outsider", () => refusesOutsiders(context))) &&
+      (await run("privateDestination", () => refusesPrivateDestination(context)));
+    if (safe) await run("target", () => reachesTarget(context));
   } finally {
     clearTimeout(timer);
     deadline.abort();

@@ -86,7 +86,12 @@ describe("probeProxy", () => {
     it("reaches an https target, after a stranger was refused", async () => {
       const proxy = started();
       const report = await probe(proxy);
-      assert.deepEqual(outcomes(report), ["tcp passed", "outsider passed", "target passed"]);
+      assert.deepEqual(outcomes(report), [
+        "tcp passed",
+        "outsider passed",
+        "privateDestination passed",
+        "target passed",
+      ]);
       assert.equal(report.reason, "Ready");
       assert.ok(report.latencyMs !== undefined && report.latencyMs >= 0);
       assert.deepEqual(proxy.seen, [
