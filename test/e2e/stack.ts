@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { stringify } from "yaml";
+import { parse, stringify } from "yaml";
 
 const ROOT = resolve(__dirname, "../../..");
 
@@ -60,10 +60,22 @@ export class Stack {
     if (code !== 0) throw new Error(`pulumi stack init failed: ${text}`);
   }
 
-  /** Replaces the stack's whole config. Secrets are not kept in it, so no salt is needed. */
+  /** Replaces the stack's whole config; the salt of its secrets stays. */
   configure(config: { providers: unknown; pools: unknown }): void {
+    const file = `Pulumi.${this.name}.yaml`;
+    const { encryptionsalt } = parse(readFileSync(join(this.directory, file), "utf8")) as {
+      encryptionsalt: string;
+    };
     const values = { "egress:providers": config.providers, "egress:pools": config.pools };
-    this.write(`Pulumi.${this.name}.yaml`, stringify({ config: values }));
+    this.write(file, stringify({ encryptionsalt, config: values }));
+  }
+
+  /** Sets a secret at a path of the config, as `pulumi config set --secret` does it: by standard input. */
+  async setSecret(path: string, value: string): Promise<void> {
+    const { child, result } = this.start("config", "set", "--secret", "--path", path);
+    child.stdin!.end(value);
+    const { code, text } = await result;
+    if (code !== 0) throw new Error(`pulumi config set failed: ${text}`);
   }
 
   environment(): NodeJS.ProcessEnv {
@@ -82,9 +94,10 @@ export class Stack {
     const child = spawn("pulumi", [...args, "--non-interactive", "--color", "never"], {
       cwd: this.directory,
       env: this.environment(),
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe"],
       detached: true,
     });
+    if (args[0] !== "config") child.stdin.end();
     const chunks: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));

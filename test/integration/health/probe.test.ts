@@ -96,6 +96,7 @@ describe("probeProxy", () => {
       assert.ok(report.latencyMs !== undefined && report.latencyMs >= 0);
       assert.deepEqual(proxy.seen, [
         { from: "127.0.0.2", method: "CONNECT", destination: "target.test:443" },
+        { from: "127.0.0.1", method: "CONNECT", destination: "127.0.0.1:443" },
         { from: "127.0.0.1", method: "CONNECT", destination: "target.test:443" },
       ]);
     });
