@@ -61,6 +61,7 @@ export class SshPool {
         clearTimeout(entry.idleTimer);
         // A dial that fails has told those who wait for it; there is nothing to close.
         const connection = await entry.dialled.catch(() => undefined);
+        connection?.ref(); // idle or not: the process lives until it is closed
         await connection?.close();
       }),
     );

@@ -119,6 +119,13 @@ describe("SshPool", () => {
     assert.equal(dials.length, 1);
   });
 
+  it("keeps the process alive until what it closes is closed, leased or not", async () => {
+    const lease = await pool.acquire(target, "calls");
+    lease.release();
+    await pool.closeAll();
+    assert(dials[0]?.closed && dials[0].held);
+  });
+
   it("closes everything, dials under way too, and can be used again", async () => {
     await pool.acquire(target, "calls");
     const pending = pool.acquire(target, "bulk");
