@@ -63,7 +63,7 @@ describe("a canary", function () {
     await run("preview", "preview", "--diff");
     const up = await run("up", "up", "--yes", "--skip-preview", "--logtostderr", "-v=3");
     assert.equal(up.code, 0, up.text);
-    const seeds = await lab.on("grep", "-rl", `${CANARY}-user-data`, "/var/lib/libvirt/images");
+    const seeds = await lab.on("grep", "-rl", `[c]${CANARY.slice(1)}-user-data`, "/var/lib/libvirt/images");
     assert.match(seeds, new RegExp(`${name}-crawl-1-[0-9a-f]+-seed\\.iso$`), "the guest gets it");
     await run("refresh", "refresh", "--yes", "--skip-preview");
     await run("export", "stack", "export");
