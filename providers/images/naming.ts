@@ -27,6 +27,7 @@ export function baseStem({ key, entry }: BaseNaming): string {
       reason: "InvalidName",
       where: `base image ${JSON.stringify(name)}`,
       message: `its ${what} ${problem}`,
+      remedy: "Choose another name.",
     });
   }
   return entry === undefined ? `base-${key}` : `base-${entry}-${key}`;

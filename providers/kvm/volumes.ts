@@ -97,6 +97,7 @@ async function settled(volume: StorageVol, work: () => Promise<void>): Promise<v
       reason: "VolumeBusy",
       where: `pool ${volume.pool}`,
       message: `another run is at work on the volume "${volume.name}"`,
+      remedy: "Wait until it is done, then run again",
       cause: error,
     });
   }

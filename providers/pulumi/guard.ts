@@ -18,6 +18,8 @@ export function guard<I extends object, O extends object>(
   backend: Backend<I, O>,
   engine: Engine,
 ): dynamic.ResourceProvider {
+  /** What touches the world: while it is at work the process stays, also when the run is over. */
+  const operate = <T>(work: (run: RunContext) => Promise<T>) => engine.during(() => work(context(engine)));
   return {
     async check(olds: Bag, news: Bag) {
       const old = without(olds) as Partial<I>;
@@ -33,13 +35,13 @@ export function guard<I extends object, O extends object>(
     },
     async create(inputs: Bag) {
       return translated(async () => {
-        const { id, outputs } = await backend.create(without(inputs) as I, context(engine));
+        const { id, outputs } = await operate((run) => backend.create(without(inputs) as I, run));
         return { id, outs: clean(outputs) };
       }, inputs.__provider);
     },
     async read(id, props: Bag = {}) {
       const outputs = await translated(
-        () => backend.read(id, without(props) as O, context(engine)),
+        () => operate((run) => backend.read(id, without(props) as O, run)),
         props.__provider,
         EngineReadInitFailed,
       );
@@ -49,13 +51,15 @@ export function guard<I extends object, O extends object>(
     async update(id, olds: Bag, news: Bag) {
       return translated(
         async () => ({
-          outs: clean(await backend.update(id, without(olds) as O, without(news) as I, context(engine))),
+          outs: clean(
+            await operate((run) => backend.update(id, without(olds) as O, without(news) as I, run)),
+          ),
         }),
         news.__provider,
       );
     },
     async delete(id, props: Bag) {
-      await translated(() => backend.delete(id, without(props) as O, context(engine)));
+      await translated(() => operate((run) => backend.delete(id, without(props) as O, run)));
     },
   };
 }
@@ -98,6 +102,6 @@ async function translated<T>(
 function messageOf(error: unknown): string {
   // The reason first, as a proxy's check says it: the word to look up in docs/reasons.md.
   if (error instanceof EgressError) return `${error.reason}: ${error.message}`;
-  if (error instanceof Error) return `unexpected ${error.name}: ${error.message}`;
-  return `unexpected: ${String(error)}`;
+  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return `unexpected ${what}. This is a fault of egress-proxies itself: report it with this line`;
 }

@@ -120,7 +120,13 @@ async function includedFiles(line: Line, env: SshEnvironment): Promise<string[]>
 }
 
 export function invalidConfig(where: string, message: string, cause?: unknown): PermanentError {
-  return new PermanentError({ reason: "SshConfigInvalid", where, message, cause });
+  return new PermanentError({
+    reason: "SshConfigInvalid",
+    where,
+    message,
+    remedy: "Correct it, or name another file as configFile",
+    cause,
+  });
 }
 
 function unreadable(file: string, where: string, error: unknown): PermanentError {

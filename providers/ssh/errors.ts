@@ -63,6 +63,12 @@ export class CommandFailedError extends PermanentError {
 /** The connection ended while a stream was open or a request was under way. */
 export class ConnectionLostError extends TransientError {
   constructor(where: string, cause?: unknown) {
-    super({ reason: "ConnectionLost", where, message: "the SSH connection was lost", cause });
+    super({
+      reason: "ConnectionLost",
+      where,
+      message: "the SSH connection was lost",
+      remedy: "Run again; if it recurs, look at sshd's log on the host and at the network",
+      cause,
+    });
   }
 }

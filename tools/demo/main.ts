@@ -68,6 +68,7 @@ async function outputs(): Promise<ProxyOutput[]> {
     reason: "NoProxies",
     where: `stack ${STACK}`,
     message: `its output "proxies" cannot be read: ${parsed?.error.message ?? answer.stderr.trim()}`,
+    remedy: "Look at it with npm run pulumi -- stack output proxies --json.",
   });
 }
 

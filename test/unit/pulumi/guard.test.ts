@@ -63,6 +63,13 @@ describe("guard", () => {
     assert.equal(`${error}: ${error.stack}`, ": ");
   });
 
+  it("says of any other error that it is the project's own fault", async () => {
+    const error = await thrown(
+      guarded({ create: () => Promise.reject(new TypeError("x is not")) }).create(props),
+    );
+    assert.match(error.message, /^unexpected TypeError: x is not\. .*report it/);
+  });
+
   it("gives the engine an id, properties with __provider, and reasons for what is there but not well", async () => {
     const failure = new InitFailedError("a", { size: 1 }, ["is stopped"]);
     const error = await thrown(guarded({ update: () => Promise.reject(failure) }).update!("a", props, props));
