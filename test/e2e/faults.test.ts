@@ -103,6 +103,28 @@ describe("what people get wrong", function () {
     });
   }
 
+  it("a full disk", async () => {
+    const target = `/var/lib/libvirt/${name}-full`;
+    await lab.on(`mkdir ${target} && mount -t tmpfs -o size=2m tmpfs ${target}`);
+    await lab.virsh("pool-define-as", `${name}-full`, "dir", "--target", target);
+    await lab.virsh("pool-start", `${name}-full`);
+    try {
+      const large = join(directory, "large.qcow2");
+      execFileSync("qemu-img", ["create", "-q", "-f", "qcow2", large, "16M"]);
+      execFileSync("qemu-io", ["-f", "qcow2", "-c", "write -P 7 0 8M", large]);
+      configure({ pool: `${name}-full` }, image(large));
+      const { code, text: said } = await stack.up();
+      assert.notEqual(code, 0, said);
+      assert.match(said, new RegExp(`${name}-full.*free`, "i"));
+      assert.equal(await lab.on(`ls ${target}`), "");
+      assert.deepEqual((await lab.holds(`${name}-`)).domains, []);
+    } finally {
+      await lab.virsh("pool-destroy", `${name}-full`);
+      await lab.virsh("pool-undefine", `${name}-full`);
+      await lab.on(`umount ${target} && rmdir ${target}`);
+    }
+  });
+
   it("a machine of the same name that somebody else made", async () => {
     const domain = join(directory, "domain.xml");
     const machine = `${name}-crawl-1`;

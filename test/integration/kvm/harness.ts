@@ -24,7 +24,8 @@ export class Harness {
   readonly sessions = new HostSessions(() => this.dial(), systemClock, 0);
   readonly backend = kvmBackend({
     withSession: (host, work) => this.sessions.use(host, work),
-    ensureBase: publishedBase({ cacheDir: join(this.directory, "cache") }),
+    baseOf: this.baseOf,
+    ensureBase: publishedBase(this.baseOf, { cacheDir: join(this.directory, "cache") }),
     random: () => randomBytes(4).toString("hex"),
   });
   #abort = new AbortController();
