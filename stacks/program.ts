@@ -1,13 +1,23 @@
 import { accessSync, constants, readFileSync } from "node:fs";
-import { all, getProject, getStack, log, type Output, output, RunError, runtime } from "@pulumi/pulumi";
+import {
+  all,
+  getOrganization,
+  getProject,
+  getStack,
+  log,
+  type Output,
+  output,
+  RunError,
+  runtime,
+} from "@pulumi/pulumi";
 import { ConfigError } from "./config/error";
 import { readUserDataFiles } from "./config/files";
 import { parseConfig } from "./config/parse";
 import type { Problem } from "./config/problem";
 import { hostFileWarnings } from "./host-files";
-import type { Placements } from "./plan/placement";
 import { plan } from "./plan/plan";
 import { type Endpoint, ProxyPool } from "./pool";
+import { NOTHING_BEFORE, type Previous, placementsOf, readPrevious } from "./previous";
 import { rawConfig } from "./raw-config";
 
 /** What the stack exports. */
@@ -18,12 +28,12 @@ export interface StackOutputs {
 }
 
 export interface ProgramOptions {
-  /** Where machines were after the last deployment. Default: unknown, every machine is placed anew. */
-  previous?: () => Promise<Placements>;
+  /** What the last deployment left. Default: the stack's own state is asked. */
+  previous?: () => Promise<Previous>;
 }
 
 /** Checks the stack's config, then builds its pools. */
-export async function deploy({ previous = async () => ({}) }: ProgramOptions = {}): Promise<StackOutputs> {
+export async function deploy({ previous = ownState }: ProgramOptions = {}): Promise<StackOutputs> {
   const context = { project: getProject(), stack: getStack() };
   const raw = rawConfig(runtime.allConfig());
   const { files, problems } = readUserDataFiles(raw.pools, (path) => readFileSync(path));
@@ -35,12 +45,31 @@ export async function deploy({ previous = async () => ({}) }: ProgramOptions = {
   const unreadable = hostFileWarnings(config, (path) => accessSync(path, constants.R_OK));
   await Promise.all(unreadable.map((warning) => log.warn(warning)));
 
-  const pools = plan(config, { ...context, previous: await previous(), files }).map(
+  const before = await orNothing(previous);
+  const pools = plan(config, { ...context, previous: placementsOf(before), files }).map(
     ({ name, proxies }) =>
       new ProxyPool(name, { members: Object.fromEntries(proxies.map((proxy) => [proxy.member, proxy])) }),
   );
   const proxies = all(pools.map(({ endpoints }) => endpoints)).apply((endpoints) => endpoints.flat());
   return { proxies, urls: output(proxies).apply(urlsOf) };
+}
+
+function ownState(): Promise<Previous> {
+  return readPrevious(getOrganization(), getProject(), getStack());
+}
+
+/** What cannot be read stops nobody from deploying; it costs the promise that machines stay where they are. */
+async function orNothing(previous: () => Promise<Previous>): Promise<Previous> {
+  try {
+    return await previous();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    await log.warn(
+      `The stack's last state cannot be read: ${why}. Machines are placed as if the stack were new: look at ` +
+        "the preview before you go on, and pin members with placement.host where they would move.",
+    );
+    return NOTHING_BEFORE;
+  }
 }
 
 function urlsOf(proxies: Endpoint[]): string[] {

@@ -24,7 +24,8 @@ export function fakeEngine(addresses: Addresses = {}): Registered[] {
   const registered: Registered[] = [];
   runtime.setMocks(
     {
-      call: () => ({}),
+      // Asked for the stack's own state: nothing was deployed before.
+      call: () => ({ outputs: {} }),
       newResource: ({ type, name, inputs, custom }) => {
         registered.push({ type, name, inputs, custom: custom === true });
         return { id: `${name}-id`, state: { ...inputs, ...outputsOf(type, name, addresses) } };
@@ -33,6 +34,7 @@ export function fakeEngine(addresses: Addresses = {}): Registered[] {
     "egress-proxies",
     "dev",
     false,
+    "organization",
   );
   return registered;
 }

@@ -43,6 +43,11 @@ function stack(config: Json, addresses: Addresses = {}): Registered[] {
   return registered;
 }
 
+const hostsOf = (registered: Registered[]) =>
+  registered
+    .filter(({ type }) => type === MACHINE)
+    .map(({ inputs }) => (inputs.host as { name: string }).name);
+
 const named = (registered: Registered[]) => registered.map(({ type, name }) => `${type} ${name}`).sort();
 
 describe("deploy", () => {
@@ -86,16 +91,22 @@ describe("deploy", () => {
 
   it("leaves machines on the hosts that they were on", async () => {
     const registered = stack({ providers: providers(host("a"), host("b")), pools: crawl({ size: 2 }) });
-    const { proxies } = await deploy({ previous: async () => ({ "dev-crawl-1": "b", "dev-crawl-2": "b" }) });
+    const machines = new Map(
+      ["1", "2"].map((member) => [`dev-crawl-${member}`, { host: "b", entry: "lab" }]),
+    );
+    const { proxies } = await deploy({ previous: async () => ({ machines, external: new Set() }) });
     assert.deepEqual(
       (await resolved(proxies)).map(({ host: at }) => at),
       ["b", "b"],
     );
-    const machines = registered.filter(({ type }) => type === MACHINE);
-    assert.deepEqual(
-      machines.map(({ inputs }) => (inputs.host as { name: string }).name),
-      ["b", "b"],
-    );
+    assert.deepEqual(hostsOf(registered), ["b", "b"]);
+  });
+
+  it("goes on with a warning where the last state cannot be read", async () => {
+    const registered = stack({ providers: providers(host("a"), host("b")), pools: crawl({ size: 2 }) });
+    const { proxies } = await deploy({ previous: () => Promise.reject(new Error("unknown stack")) });
+    await resolved(proxies);
+    assert.deepEqual(hostsOf(registered), ["a", "b"]);
   });
 
   it("refuses a wrong config with every problem, without a stack trace, before any resource", async () => {
