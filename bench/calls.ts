@@ -3,6 +3,7 @@ import path from "node:path";
 import { kvmBackend } from "@egress-proxies/providers/kvm/backend";
 import { publishedBase } from "@egress-proxies/providers/kvm/base";
 import { dialer } from "@egress-proxies/providers/kvm/dial";
+import { sharedBase } from "@egress-proxies/providers/kvm/naming";
 import { HostSessions } from "@egress-proxies/providers/kvm/sessions";
 import { systemClock } from "@egress-proxies/providers/machine/retry";
 import type { ImageRef, KvmHost, KvmMachineInputs } from "@egress-proxies/providers/machine/spec";
@@ -75,7 +76,8 @@ async function counted<T>(
   );
   const backend = kvmBackend({
     withSession: (host, work) => sessions.use(host, work),
-    ensureBase: publishedBase({ cacheDir: path.join(folder, "cache") }),
+    baseOf: sharedBase,
+    ensureBase: publishedBase(sharedBase, { cacheDir: path.join(folder, "cache") }),
     random: () => randomBytes(4).toString("hex"),
   });
   try {

@@ -5,7 +5,12 @@ import { createProxyCheckLifecycle } from "./health/lifecycle";
 import { kvmBackend } from "./kvm/backend";
 import { publishedBase } from "./kvm/base";
 import { dialer } from "./kvm/dial";
+import { type BaseOf, sharedBase } from "./kvm/naming";
 import { HostSessions } from "./kvm/sessions";
+import { entryBase } from "./kvm2/naming";
+import { callLog } from "./log/call-log";
+import { loggedEngine } from "./log/engine-log";
+import { openLog } from "./log/logger";
 import { systemClock } from "./machine/retry";
 import { connectEngine, type Engine, noEngine } from "./pulumi/engine";
 import { muteEngineErrors } from "./pulumi/engine-error";
@@ -14,15 +19,20 @@ import type { BackendKind } from "./pulumi/pointer";
 
 /** Wires the real backends together, for the process that this module is loaded into. */
 export function createBackends(): Record<BackendKind, dynamic.ResourceProvider> {
-  const engine = engineOfThisProcess();
-  const sessions = new HostSessions(dialer(), systemClock);
-  const kvm = kvmBackend({
-    withSession: (host, work) => sessions.use(host, work),
-    ensureBase: publishedBase(),
-    random: () => randomBytes(4).toString("hex"),
-  });
+  const bare = engineOfThisProcess();
+  const log = openLog(process.env, (message) => bare.log("warning", message, false));
+  const engine = loggedEngine(bare, log);
+  const sessions = new HostSessions(dialer(undefined, callLog(log)), systemClock);
+  const kvm = (baseOf: BaseOf) =>
+    kvmBackend({
+      withSession: (host, work) => sessions.use(host, work),
+      baseOf,
+      ensureBase: publishedBase(baseOf),
+      random: () => randomBytes(4).toString("hex"),
+    });
   return {
-    kvm: guard(kvm, engine),
+    kvm: guard(kvm(sharedBase), engine),
+    kvm2: guard(kvm(entryBase), engine),
     proxyCheck: guard(createProxyCheckLifecycle(systemProxyCheckEnvironment()), engine),
   };
 }

@@ -14,6 +14,7 @@ import { discardImage, type OpenImageOptions, openImage, refuseLarger } from "./
 import type { Publication, PublicationTiming } from "./publication";
 import { hostFault, orPoolInactive, type PublishHost, shownHost } from "./publish-host";
 import { findReferences } from "./references";
+import { refuseUnmarkedInUse } from "./unmarked";
 import { deleteVolume, readSmallVolume, volumeNamed } from "./volumes";
 
 export interface EnsureBaseOptions extends OpenImageOptions, PublicationTiming {
@@ -34,7 +35,7 @@ const flights = new Map<string, { identity: string; base: Promise<PublishedBase>
  * this process or the daemon, a cut connection, and other publishers of the same
  * base on any machine. Within the process one publication serves all who wait.
  *
- * @throws PermanentError `ImageKeyConflict`, `BaseNameConflict`, `BaseDamaged`, `PoolFull`,
+ * @throws PermanentError `ImageKeyConflict`, `BaseNameConflict`, `BaseDamaged`, `BaseUnmarked`, `PoolFull`,
  * `PoolMissing`, `PoolInactive`, `ImageTooLarge`, and what `openImage` throws
  * @throws TransientError where another run may succeed
  */
@@ -80,6 +81,7 @@ async function publishOrAdopt(job: Publication): Promise<PublishedBase> {
       refuseLarger(ref, seen.base, options.maxVirtualSize);
       return seen.base;
     }
+    await refuseUnmarkedInUse(host, naming);
     if (seen.state !== "absent") {
       contested = true;
       if (!(await retireMarker(job, seen))) continue;

@@ -7,6 +7,7 @@ import { checkMachine } from "./check";
 import { diffMachine } from "./diff";
 import { type EnsureBase, type Ensured, ensureMachine } from "./ensure";
 import { onHost } from "./faults";
+import type { BaseOf } from "./naming";
 import { type KvmMachineOutputs, outputsOf } from "./outputs";
 import { readMachine } from "./read";
 import { removeMachine } from "./remove";
@@ -15,6 +16,8 @@ import type { HostSession } from "./session";
 export interface KvmEnvironment {
   /** Runs `work` with the host's shared session, and keeps that open meanwhile. */
   withSession<T>(host: KvmHost, work: (session: HostSession) => Promise<T>): Promise<T>;
+  /** Which base a machine hangs on; `ensureBase` brings that very one. */
+  baseOf: BaseOf;
   ensureBase: EnsureBase;
   /** A short text that differs at every call. */
   random(): string;
@@ -74,7 +77,7 @@ export function kvmBackend(environment: KvmEnvironment): Backend<KvmMachineInput
   }
 
   return {
-    check: checkMachine,
+    check: (olds, news) => checkMachine(olds, news, environment.baseOf),
     diff: diffMachine,
     async create(inputs, run) {
       const outputs = await settle(inputs, undefined, run);

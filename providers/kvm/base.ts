@@ -1,8 +1,10 @@
+import type { BaseNaming } from "../images/naming";
 import type { PublishedBase } from "../images/observe";
 import { ensureBase } from "../images/publish";
 import type { KvmMachineInputs } from "../machine/spec";
 import type { RunContext } from "../pulumi/backend";
 import type { EnsureBase } from "./ensure";
+import type { BaseOf } from "./naming";
 import type { HostSession } from "./session";
 
 export interface BaseOptions {
@@ -14,19 +16,19 @@ export interface BaseOptions {
 const STEP = 10;
 
 /**
- * The base image of a machine, published on its host. `kvm` shares a base with
- * every entry of the host. One look per host and image serves all machines of a
+ * The base image of a machine, published on its host. One look per host and image serves all machines of a
  * session; the look is not remembered where it failed.
  */
-export function publishedBase(options: BaseOptions = {}): EnsureBase {
+export function publishedBase(baseOf: BaseOf, options: BaseOptions = {}): EnsureBase {
   const looks = new WeakMap<HostSession, Map<string, Promise<PublishedBase>>>();
   return async (session, inputs, run) => {
     const known = looks.get(session) ?? new Map<string, Promise<PublishedBase>>();
     looks.set(session, known);
-    const key = JSON.stringify([inputs.image, inputs.diskGiB]);
+    const naming = baseOf(inputs);
+    const key = JSON.stringify([naming, inputs.image, inputs.diskGiB]);
     let look = known.get(key);
     if (look === undefined) {
-      look = publish(session, inputs, run, options);
+      look = publish(session, naming, inputs, run, options);
       known.set(key, look);
       look.catch(() => known.delete(key));
     }
@@ -36,27 +38,23 @@ export function publishedBase(options: BaseOptions = {}): EnsureBase {
 
 function publish(
   session: HostSession,
+  naming: BaseNaming,
   { image, diskGiB }: KvmMachineInputs,
   run: RunContext,
   options: BaseOptions,
 ): Promise<PublishedBase> {
   const { name, pool } = session.host;
   let shown = -1;
-  return ensureBase(
-    { name, pool, calls: () => session.calls(), bulk: () => session.bulk() },
-    { key: image.key },
-    image,
-    {
-      ...options,
-      maxVirtualSize: diskGiB * 1024 ** 3,
-      signal: run.signal,
-      report: run.warn,
-      onProgress: ({ phase, bytes, total }) => {
-        const percent = total === undefined ? 0 : Math.floor((bytes / total) * (100 / STEP)) * STEP;
-        if (percent === shown) return;
-        shown = percent;
-        run.progress(`image "${image.key}" for host ${name}: ${phase} ${percent} %`);
-      },
+  return ensureBase({ name, pool, calls: () => session.calls(), bulk: () => session.bulk() }, naming, image, {
+    ...options,
+    maxVirtualSize: diskGiB * 1024 ** 3,
+    signal: run.signal,
+    report: run.warn,
+    onProgress: ({ phase, bytes, total }) => {
+      const percent = total === undefined ? 0 : Math.floor((bytes / total) * (100 / STEP)) * STEP;
+      if (percent === shown) return;
+      shown = percent;
+      run.progress(`image "${image.key}" for host ${name}: ${phase} ${percent} %`);
     },
-  );
+  });
 }

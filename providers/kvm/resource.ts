@@ -34,9 +34,11 @@ export interface KvmMachineArgs {
   bootTimeoutSeconds: Input<number>;
 }
 
-/** A virtual machine on a KVM host, reached through libvirt over SSH. */
-export class KvmMachine extends PointerResource {
-  static readonly __pulumiType = "pulumi-nodejs:dynamic/egress:KvmMachine";
+/** The kinds of machines on libvirt hosts, and their resources' types. */
+const TYPES = { kvm: "KvmMachine", kvm2: "Kvm2Machine" } as const;
+
+/** What machines on libvirt hosts have in common. */
+export abstract class LibvirtMachine extends PointerResource {
   declare readonly uuid: Output<string>;
   declare readonly mac: Output<string>;
   /** The first routable IPv4 address; empty while none is known. */
@@ -44,11 +46,32 @@ export class KvmMachine extends PointerResource {
   /** Changes whenever the machine was built or started by us. */
   declare readonly generation: Output<string>;
 
-  constructor(name: string, args: KvmMachineArgs, options?: CustomResourceOptions) {
-    super("kvm", "KvmMachine", name, { ...args }, ["uuid", "mac", "ip", "generation"], {
+  protected constructor(
+    kind: keyof typeof TYPES,
+    name: string,
+    args: KvmMachineArgs,
+    options: CustomResourceOptions = {},
+  ) {
+    const others = Object.values(TYPES).filter((type) => type !== TYPES[kind]);
+    super(kind, TYPES[kind], name, { ...args }, ["uuid", "mac", "ip", "generation"], {
       ...options,
       // Names on a host are deterministic: the old machine has to go first.
       deleteBeforeReplace: true,
+      // The kinds differ only in the base that the next machine is built on. Without this an entry
+      // whose `type` changes would adopt its machines under the new type, then delete them under the old.
+      aliases: [
+        ...(options.aliases ?? []),
+        ...others.map((type) => ({ type: `pulumi-nodejs:dynamic/egress:${type}` })),
+      ],
     });
+  }
+}
+
+/** A virtual machine on a KVM host, reached through libvirt over SSH; its base image is shared on the host. */
+export class KvmMachine extends LibvirtMachine {
+  static readonly __pulumiType = "pulumi-nodejs:dynamic/egress:KvmMachine";
+
+  constructor(name: string, args: KvmMachineArgs, options?: CustomResourceOptions) {
+    super("kvm", name, args, options);
   }
 }

@@ -6,7 +6,7 @@
  * The text, the package's name, `backends` and the kinds are an interface for
  * ever: state written today must still resolve after years.
  */
-export const BACKEND_KINDS = ["kvm", "proxyCheck"] as const;
+export const BACKEND_KINDS = ["kvm", "kvm2", "proxyCheck"] as const;
 export type BackendKind = (typeof BACKEND_KINDS)[number];
 
 export function pointer(kind: BackendKind): string {

@@ -192,6 +192,32 @@ describe("base image publication", () => {
     assert.ok((await host.volumes(markerName(naming))).length === 1);
   });
 
+  for (const state of ["no", "an invalid"]) {
+    it(`does not fetch a base anew that has ${state} marker while a disk depends on it`, async () => {
+      const base = await publish();
+      const client = await host.calls();
+      const overlay = await client.storageVolCreateXML(
+        await client.storagePoolLookupByName(host.pool),
+        `<volume><name>base-${naming.key}-overlay</name><capacity>${disk.length}</capacity>
+         <target><format type='qcow2'/></target>
+         <backingStore><path>${base.path}</path><format type='raw'/></backingStore></volume>`,
+      );
+      await host.remove(markerName(naming));
+      if (state !== "no") await host.write(markerName(naming), Buffer.from("{}"));
+      const before = (await host.volumes(`base-${naming.key}`)).sort();
+      await assert.rejects(publish(), (error: PermanentError) => {
+        assert.equal(error.reason, "BaseUnmarked");
+        for (const part of [base.volume.name, overlay.name, "new key"])
+          assert.ok(error.message.includes(part));
+        return true;
+      });
+      assert.deepEqual((await host.volumes(`base-${naming.key}`)).sort(), before);
+      await host.remove(overlay.name);
+      assert.notEqual((await publish()).volume.name, base.volume.name);
+      await assertPublished();
+    });
+  }
+
   it("never publishes a cached image that was damaged on this machine, and fetches it anew", async () => {
     const server = await LyingServer.start((_request, response) => response.end(disk));
     try {

@@ -6,11 +6,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { kvmBackend } from "@egress-proxies/providers/kvm/backend";
 import { publishedBase } from "@egress-proxies/providers/kvm/base";
+import { type BaseOf, sharedBase } from "@egress-proxies/providers/kvm/naming";
 import { HostSessions } from "@egress-proxies/providers/kvm/sessions";
+import { entryBase } from "@egress-proxies/providers/kvm2/naming";
 import { type CallRecord, LibvirtClient } from "@egress-proxies/providers/libvirt/index";
 import { systemClock } from "@egress-proxies/providers/machine/retry";
 import type { KvmHost, KvmMachineInputs } from "@egress-proxies/providers/machine/spec";
 import type { RunContext } from "@egress-proxies/providers/pulumi/backend";
+
+/** What the backends on libvirt hosts differ in. */
+export const KINDS = { kvm: sharedBase, kvm2: entryBase };
+export type Kind = keyof typeof KINDS;
 
 const socket = process.env.EGRESS_TEST_LIBVIRT_SOCKET;
 
@@ -22,21 +28,25 @@ export class Harness {
   readonly prefix = `t${randomBytes(3).toString("hex")}`;
   readonly image = tinyImage(this.directory);
   readonly sessions = new HostSessions(() => this.dial(), systemClock, 0);
-  readonly backend = kvmBackend({
-    withSession: (host, work) => this.sessions.use(host, work),
-    baseOf: this.baseOf,
-    ensureBase: publishedBase(this.baseOf, { cacheDir: join(this.directory, "cache") }),
-    random: () => randomBytes(4).toString("hex"),
-  });
+  readonly backend: ReturnType<typeof kvmBackend>;
   #abort = new AbortController();
 
-  static checked(): Harness {
+  private constructor(baseOf: BaseOf) {
+    this.backend = kvmBackend({
+      withSession: (host, work) => this.sessions.use(host, work),
+      baseOf,
+      ensureBase: publishedBase(baseOf, { cacheDir: join(this.directory, "cache") }),
+      random: () => randomBytes(4).toString("hex"),
+    });
+  }
+
+  static checked(kind: Kind = "kvm"): Harness {
     if (socket === undefined) {
       throw new Error(
         "EGRESS_TEST_LIBVIRT_SOCKET is not set: run these tests with `npm run test:integration`",
       );
     }
-    return new Harness();
+    return new Harness(KINDS[kind]);
   }
 
   dial(): Promise<LibvirtClient> {

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { checkMachine } from "@egress-proxies/providers/kvm/check";
 import { diffMachine } from "@egress-proxies/providers/kvm/diff";
 import { kvmSpecHash } from "@egress-proxies/providers/kvm/ensure";
+import { type BaseOf, sharedBase } from "@egress-proxies/providers/kvm/naming";
 import { outputsOf } from "@egress-proxies/providers/kvm/outputs";
+import { entryBase } from "@egress-proxies/providers/kvm2/naming";
 import type { KvmMachineInputs } from "@egress-proxies/providers/machine/spec";
 
 const inputs: KvmMachineInputs = {
@@ -67,17 +69,20 @@ describe("a machine's diff", () => {
 });
 
 describe("a machine's check", () => {
+  const check = (olds: KvmMachineInputs | undefined, news: KvmMachineInputs, baseOf: BaseOf = sharedBase) =>
+    checkMachine(olds, news, baseOf);
+
   it("takes what is fine, and what a preview does not know yet", () => {
-    assert.deepEqual(checkMachine(undefined, inputs), []);
+    assert.deepEqual(check(undefined, inputs), []);
     const unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
     assert.deepEqual(
-      checkMachine(undefined, { ...inputs, entry: unknown, vcpus: unknown as unknown as number }),
+      check(undefined, { ...inputs, entry: unknown, vcpus: unknown as unknown as number }),
       [],
     );
   });
 
   it("names every bad identifier and number at once", () => {
-    const failures = checkMachine(undefined, { ...inputs, entry: "a/b", vcpus: 0, ...host({ name: "" }) });
+    const failures = check(undefined, { ...inputs, entry: "a/b", vcpus: 0, ...host({ name: "" }) });
     assert.deepEqual(
       failures.map(({ property }) => property),
       ["entry", "host.name", "vcpus"],
@@ -86,14 +91,31 @@ describe("a machine's check", () => {
 
   it("refuses another url or digest under the same key, and names both", () => {
     for (const change of [{ url: "https://example.org/b.qcow2" }, { sha256: "11".repeat(32) }]) {
-      const [failure] = checkMachine(inputs, { ...inputs, ...image(change) });
+      const [failure] = check(inputs, { ...inputs, ...image(change) });
       assert.equal(failure?.property, "image");
       assert.match(failure!.reason, /a\.qcow2.*new key/s);
       assert.ok(failure!.reason.includes(Object.values(change)[0]!));
     }
-    assert.deepEqual(
-      checkMachine(inputs, { ...inputs, ...image({ key: "b", url: "https://example.org/b" }) }),
-      [],
+    // Another base altogether: nothing is there that could be in conflict.
+    for (const change of [host({ name: "lab2" }), host({ pool: "fast" })]) {
+      assert.deepEqual(check(inputs, { ...inputs, ...image({ sha256: "11".repeat(32) }), ...change }), []);
+    }
+    assert.deepEqual(check(inputs, { ...inputs, ...image({ key: "b", url: "https://example.org/b" }) }), []);
+  });
+
+  it("knows whose a base is: kvm shares it between entries, kvm2 does not", () => {
+    const moved = { ...inputs, entry: "other", ...image({ sha256: "11".repeat(32) }) };
+    assert.match(check(inputs, moved, sharedBase)[0]!.reason, /^base "debian-12" stands for/);
+    assert.deepEqual(check(inputs, moved, entryBase), []);
+    const same = { ...moved, entry: inputs.entry };
+    assert.match(check(inputs, same, entryBase)[0]!.reason, /^base "debian-12" of entry "lab" stands for/);
+  });
+
+  it("shows no credentials of an old or new location", () => {
+    const [failure] = check(
+      { ...inputs, ...image({ url: "https://user:secret@example.org/a" }) },
+      { ...inputs, ...image({ sha256: "https://user:secret@example.org/SUMS" }) },
     );
+    assert.doesNotMatch(failure!.reason, /secret/);
   });
 });

@@ -9,6 +9,10 @@ describe("pointer", () => {
       'exports.handler = () => require("@egress-proxies/providers").backends.kvm;',
     );
     assert.equal(
+      pointer("kvm2"),
+      'exports.handler = () => require("@egress-proxies/providers").backends.kvm2;',
+    );
+    assert.equal(
       pointer("proxyCheck"),
       'exports.handler = () => require("@egress-proxies/providers").backends.proxyCheck;',
     );
