@@ -8,21 +8,61 @@ export async function recorded<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const start = performance.now();
-  const report = (error?: unknown) =>
-    onCall?.({
+  const report = (outcome: Pick<CallRecord, "result" | "error">, result?: unknown) => {
+    if (onCall === undefined) return;
+    const xml = xmlOf(args, result);
+    onCall({
       rpc,
       durationMs: performance.now() - start,
       identifiers: identifiersOf(args),
-      ...(error !== undefined && { error: describe(error) }),
+      ...outcome,
+      ...(xml !== undefined && { xml }),
     });
+  };
+  let result: T;
   try {
-    const result = await work();
-    report();
-    return result;
+    result = await work();
   } catch (error) {
-    report(error);
+    report({ error: describe(error) });
     throw error;
   }
+  report({ result: summaryOf(result) }, result);
+  return result;
+}
+
+/** Texts that are short and harmless; of any other only the length is told. */
+const SHOWN_TEXTS = new Set(["name", "uuid", "hostname", "path"]);
+
+/** A result without what is large or nobody's business. An upload's result is its bytes. */
+function summaryOf(result: unknown): Record<string, unknown> {
+  if (typeof result === "number") return { bytes: result };
+  // A stream is an instance of a class: nothing of it has come yet.
+  if (typeof result !== "object" || result === null || Object.getPrototypeOf(result) !== Object.prototype)
+    return {};
+  return Object.fromEntries(
+    Object.entries(result).flatMap(([key, value]): [string, unknown][] => {
+      if (Array.isArray(value)) return [[key, value.length]];
+      if (typeof value === "bigint") return [[key, Number(value)]];
+      if (typeof value === "string")
+        return [SHOWN_TEXTS.has(key) ? [key, value] : [`${key}Length`, value.length]];
+      if (typeof value === "object" && value !== null) return [[key, "name" in value ? value.name : {}]];
+      return value === undefined ? [] : [[key, value]];
+    }),
+  );
+}
+
+/** XML by what it is called: `xml` in both directions, `metadata` of a domain. */
+function xmlOf(args: object, result: unknown): CallRecord["xml"] {
+  const sent = xmlIn(args);
+  const received = xmlIn(result);
+  if (sent === undefined && received === undefined) return undefined;
+  return { ...(sent !== undefined && { sent }), ...(received !== undefined && { received }) };
+}
+
+function xmlIn(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { xml, metadata } = value as { xml?: unknown; metadata?: unknown };
+  return [xml, metadata].find((text) => typeof text === "string");
 }
 
 /** The arguments that say what a call is about; the others (XML, flags, commands) are left out. */

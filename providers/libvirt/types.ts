@@ -92,6 +92,10 @@ export interface CallRecord {
   durationMs: number;
   /** What the call was about: `domain`, `uuid`, `pool`, `volume`, `network`, `name`. */
   identifiers: Record<string, string>;
+  /** What came back, in short: counts of lists, figures, names, lengths of texts. Absent on failure. */
+  result?: Record<string, unknown>;
+  /** XML that was sent or received; never seeds, images or the guest agent's commands. */
+  xml?: { sent?: string; received?: string };
   /** Absent on success; `code` is libvirt's, where the daemon gave one. */
   error?: { code?: number; message: string };
 }

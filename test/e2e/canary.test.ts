@@ -24,6 +24,8 @@ describe("a canary", function () {
     execFileSync("ssh-keygen", ["-q", "-p", "-P", "", "-N", `${CANARY}-passphrase`, "-f", key]);
     process.env.EGRESS_CANARY_PASSPHRASE = `${CANARY}-passphrase`;
     stack = new Stack(name);
+    process.env.EGRESS_LOG = join(stack.directory, "calls.log");
+    process.env.EGRESS_LOG_LEVEL = "trace";
     await stack.init();
     stack.configure({
       providers: {
@@ -50,7 +52,8 @@ describe("a canary", function () {
     await stack.destroy();
     stack.dispose();
     rmSync(directory, { recursive: true, force: true });
-    delete process.env.EGRESS_CANARY_PASSPHRASE;
+    for (const name of ["EGRESS_CANARY_PASSPHRASE", "EGRESS_LOG", "EGRESS_LOG_LEVEL"])
+      delete process.env[name];
   });
 
   const run = async (what: string, ...args: string[]) => {
@@ -76,6 +79,12 @@ describe("a canary", function () {
     })) {
       if (file.isFile()) seen.push([file.name, readFileSync(join(file.parentPath, file.name), "latin1")]);
     }
+    const calls = readFileSync(join(stack.directory, "calls.log"), "utf8");
+    assert.match(calls, /"rpc":"virStorageVolUpload","host":"lab1"/);
+    assert.match(calls, /"sent":"<domain/, "the log holds all that it ever does");
+    for (const line of readFileSync(join(directory, "encrypted"), "utf8").split("\n").slice(1, -2))
+      assert.ok(!calls.includes(line), "the key is in the log");
+    seen.push(["calls.log", calls]);
     const leaks = seen.filter(([, text]) => text.includes(CANARY)).map(([what]) => what);
     assert.deepEqual([...new Set(leaks)], []);
     assert.ok(seen.some(([what]) => what === "process arguments"));

@@ -121,7 +121,7 @@ describe("calls", () => {
     await client.close();
   });
 
-  it("are recorded with what they were about, and nothing else", async () => {
+  it("are recorded with what they were about and, in short, what came back", async () => {
     const records: CallRecord[] = [];
     const { daemon, client } = await connected({ onCall: (record) => records.push(record) });
     daemon.on(procedures.domainSetMetadata, (call) => daemon.reply(call, procedures.domainSetMetadata, {}));
@@ -136,7 +136,31 @@ describe("calls", () => {
     );
     assert.equal(lookup?.error?.code, 50);
     assert.deepEqual(lookup?.identifiers, { pool: "default", name: "base.raw" });
+    assert.deepEqual(set?.result, {});
+    assert.equal(lookup?.result, undefined);
     assert.ok(records.every(({ durationMs }) => durationMs >= 0));
+    await client.close();
+  });
+
+  it("are recorded with their XML apart, and never with what an agent is told or answers", async () => {
+    const records: CallRecord[] = [];
+    const { daemon, client } = await connected({ onCall: (record) => records.push(record) });
+    daemon.on(procedures.domainGetXMLDesc, (call) =>
+      daemon.reply(call, procedures.domainGetXMLDesc, { xml: "<domain/>" }),
+    );
+    daemon.on(procedures.connectListAllDomains, (call) =>
+      daemon.reply(call, procedures.connectListAllDomains, { domains: [DOMAIN, DOMAIN], count: 2 }),
+    );
+    daemon.on(procedures.qemuDomainAgentCommand, (call) =>
+      daemon.reply(call, procedures.qemuDomainAgentCommand, { result: '{"return":"canary"}' }),
+    );
+    await client.domainGetXMLDesc(DOMAIN);
+    await client.connectListAllDomains();
+    await client.qemuDomainAgentCommand(DOMAIN, '{"execute":"canary"}', 5);
+    const [xml, list, agent] = records.slice(2);
+    assert.deepEqual([xml?.result, xml?.xml], [{ xmlLength: 9 }, { received: "<domain/>" }]);
+    assert.equal(list?.result?.domains, 2);
+    assert.doesNotMatch(JSON.stringify(agent), /canary/);
     await client.close();
   });
 });
