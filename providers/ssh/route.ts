@@ -44,7 +44,7 @@ const MAX_JUMPS = 8;
  * no key or no known_hosts file, the target's are used.
  */
 export async function resolveRoute(target: SshTarget, env: SshEnvironment): Promise<Hop[]> {
-  const config = await loadConfig(target.configFile, env, `${target.name} (${target.address})`);
+  const config = await loadConfig(target.configFile, env, `host ${target.name} (${target.address})`);
   const hops: Hop[] = [];
   const request: JumpSpec = { host: target.address, user: target.user, port: target.port };
   addHop(hops, request, undefined, { target, env, config, isTarget: true, onTheWay: [] });
@@ -67,7 +67,7 @@ function addHop(
   context: Resolution,
 ): void {
   const { target, env, config, onTheWay } = context;
-  const where = `${target.name} (${request.host})`;
+  const where = `host ${target.name} (${request.host})`;
   const visit = `${request.user ?? ""}@${request.host}:${request.port ?? ""}`;
   if (onTheWay.includes(visit) || onTheWay.length > MAX_JUMPS) {
     throw invalidConfig(where, `ProxyJump leads in a circle: ${[...onTheWay, visit].join(", ")}`);
@@ -86,7 +86,7 @@ function addHop(
 function resolveHop(request: JumpSpec, options: HostOptions, context: Resolution): Hop {
   const { target, env, isTarget } = context;
   const alias = request.host;
-  const at = `${target.name} (${alias})`;
+  const at = `host ${target.name} (${alias})`;
   const expand = (option: string, text: string, tokens: Tokens): string => {
     try {
       return expandTilde(expandTokens(expandVariables(text, env.variables), tokens), env.homeDirectory);
@@ -102,7 +102,7 @@ function resolveHop(request: JumpSpec, options: HostOptions, context: Resolution
   const host = hostName === undefined ? alias : expand("HostName", hostName, { h: alias });
   const port = request.port ?? portOf(options, at) ?? 22;
   const user = request.user ?? one(options, "user") ?? env.userName;
-  const where = `${target.name} (${port === 22 ? host : `${bracketed(host)}:${port}`})`;
+  const where = `host ${target.name} (${port === 22 ? host : `${bracketed(host)}:${port}`})`;
   const hostKeyAlias = one(options, "hostkeyalias");
   const tokens: Tokens = {
     d: env.homeDirectory,

@@ -45,7 +45,7 @@ describe("connectSsh", () => {
     await assert.rejects(connectSsh(target, shop.env(), options), (error: unknown) => {
       assert(error instanceof expected.type, String(error));
       assert.equal(error.reason, expected.reason, error.message);
-      assert.match(error.where ?? "", /^lab \(/);
+      assert.match(error.where ?? "", /^host lab \(/);
       for (const part of expected.says ?? []) {
         if (typeof part === "string")
           assert(error.message.includes(part), `${part} is not in: ${error.message}`);

@@ -36,7 +36,7 @@ describe("the route to a host", () => {
   it("is the address with OpenSSH's defaults where there is no config", async () => {
     const [hop, ...more] = await resolveRoute(target(), env({}, { SSH_AUTH_SOCK: "/agent" }));
     assert.equal(more.length, 0);
-    assert.deepEqual([hop?.host, hop?.port, hop?.user, hop?.where], ["kvm", 22, "me", "lab (kvm)"]);
+    assert.deepEqual([hop?.host, hop?.port, hop?.user, hop?.where], ["kvm", 22, "me", "host lab (kvm)"]);
     assert.deepEqual(
       hop?.keys.files,
       ["ed25519", "ecdsa", "rsa"].map((type) => `/home/me/.ssh/id_${type}`),
@@ -58,7 +58,7 @@ describe("the route to a host", () => {
       "host kvm\n hostname %h.lan\n PORT 2222\n user root\nHost *\n User nobody\n Port 1\n",
     );
     assert.deepEqual([hop.host, hop.port, hop.user], ["kvm.lan", 2222, "root"]);
-    assert.equal(hop.where, "lab (kvm.lan:2222)");
+    assert.equal(hop.where, "host lab (kvm.lan:2222)");
   });
 
   it("lets what the target sets win", async () => {
