@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { parse } from "yaml";
+import { parseConfig } from "../../../stacks/config/parse";
+import { rawConfig } from "../../../stacks/raw-config";
 
 /** The project's root, seen from dist/test/unit/docs. */
 const ROOT = join(__dirname, "../../../..");
@@ -47,5 +50,15 @@ describe("documents", () => {
         [],
       );
     });
+
+    const examples = [...text.matchAll(/^```yaml\n(config:\n[\s\S]*?)^```/gm)].map(([, yaml = ""]) => yaml);
+    for (const [index, yaml] of examples.entries()) {
+      it(`${relative(ROOT, file)} shows a config that passes the checks (${index + 1})`, () => {
+        const { config } = parse(yaml) as { config: Record<string, unknown> };
+        const values = Object.entries(config).map(([key, value]) => [key, JSON.stringify(value)]);
+        const parsed = parseConfig(rawConfig(Object.fromEntries(values)), { project: "p", stack: "prod" });
+        assert.deepEqual("problems" in parsed ? parsed.problems : [], []);
+      });
+    }
   }
 });
