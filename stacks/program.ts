@@ -14,11 +14,12 @@ import { ConfigError } from "./config/error";
 import { readUserDataFiles } from "./config/files";
 import { parseConfig } from "./config/parse";
 import type { Problem } from "./config/problem";
+import { configWarnings } from "./config/warnings";
 import { hostFileWarnings } from "./host-files";
 import { plan } from "./plan/plan";
 import { type Endpoint, ProxyPool } from "./pool";
 import { NOTHING_BEFORE, type Previous, placementsOf, readPrevious } from "./previous";
-import { rawConfig } from "./raw-config";
+import { rawConfig, secretKeys } from "./raw-config";
 
 /** What the stack exports. */
 export interface StackOutputs {
@@ -42,8 +43,11 @@ export async function deploy({ previous = ownState }: ProgramOptions = {}): Prom
   if (problems.length > 0) return refuse(problems);
 
   const { config } = parsed;
-  const unreadable = hostFileWarnings(config, (path) => accessSync(path, constants.R_OK));
-  await Promise.all(unreadable.map((warning) => log.warn(warning)));
+  const warnings = [
+    ...configWarnings(config, { files, secretKeys: secretKeys(process.env) }),
+    ...hostFileWarnings(config, (path) => accessSync(path, constants.R_OK)),
+  ];
+  await Promise.all(warnings.map((warning) => log.warn(warning)));
 
   const before = await orNothing(previous);
   const pools = plan(config, { ...context, previous: placementsOf(before), files }).map(

@@ -21,3 +21,13 @@ function parsed(value: string): unknown {
     return value;
   }
 }
+
+/**
+ * The keys of the config that are encrypted, as the language host tells the
+ * program (PULUMI_CONFIG_SECRET_KEYS); undefined where nobody tells, as with
+ * inline programs of the Automation API.
+ */
+export function secretKeys(env: Readonly<Record<string, string | undefined>>): string[] | undefined {
+  const listed = parsed(env.PULUMI_CONFIG_SECRET_KEYS ?? "");
+  return Array.isArray(listed) ? listed.map(String) : undefined;
+}

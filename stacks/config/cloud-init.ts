@@ -1,6 +1,18 @@
 import { z } from "zod";
 import { path } from "./fields";
-import { option } from "./option";
+import { named, option } from "./option";
+
+/** User-data texts that several proxies share, out of which `secretRef` picks one. */
+export const cloudInitTexts = option(
+  named(
+    "name",
+    option(z.string(), "A user-data, in any format of cloud-init, byte for byte.", {
+      replaces: true,
+      secret: true,
+    }),
+  ),
+  "User-data texts by name, for every `cloudInit.secretRef`: `pulumi config set --secret --path egress:cloudInit.NAME`.",
+);
 
 const squid = z.strictObject({
   allowedClients: option(
@@ -17,7 +29,7 @@ const squid = z.strictObject({
 });
 
 /** The ways to say what runs in the guest; exactly one is chosen. */
-export const CLOUD_INIT_SOURCES = ["inline", "file", "squid"] as const;
+export const CLOUD_INIT_SOURCES = ["inline", "secretRef", "file", "squid"] as const;
 
 export const cloudInit = z
   .strictObject({
@@ -25,6 +37,11 @@ export const cloudInit = z
       replaces: true,
       secret: true,
     }).exactOptional(),
+    secretRef: option(
+      z.string(),
+      "The name of a user-data in `egress:cloudInit`, which any number of pools and members may share.",
+      { replaces: true },
+    ).exactOptional(),
     file: option(
       path,
       "The path of a file with the user-data (UTF-8); relative ones start at the project's root.",

@@ -1,6 +1,7 @@
 import { type Problem, problem } from "./problem";
 import type { PropertyPath } from "./property-path";
-import { entries, get, text } from "./raw";
+import { text } from "./raw";
+import { cloudInits } from "./rules/members";
 
 /** Reads a file whole; throws Node's error where it cannot. */
 export type ReadFile = (path: string) => Uint8Array;
@@ -24,16 +25,9 @@ export function readUserDataFiles(
 }
 
 function mentioned(pools: unknown): [PropertyPath, string][] {
-  const blocks = entries(pools).flatMap(([name, pool]): [PropertyPath, unknown][] => [
-    [["pools", name, "cloudInit", "file"], pool],
-    ...entries(get(pool, "members")).map(([member, own]): [PropertyPath, unknown] => [
-      ["pools", name, "members", member, "cloudInit", "file"],
-      own,
-    ]),
-  ]);
-  return blocks.flatMap(([path, owner]): [PropertyPath, string][] => {
-    const file = text(owner, "cloudInit", "file");
-    return file === undefined || file === "" ? [] : [[path, file]];
+  return cloudInits(pools).flatMap(([path, cloudInit]): [PropertyPath, string][] => {
+    const file = text(cloudInit, "file");
+    return file === undefined || file === "" ? [] : [[[...path, "file"], file]];
   });
 }
 

@@ -15,7 +15,11 @@ const ENCRYPTED: Json = {
 
 /** A JSON Schema for editors, of a whole `Pulumi.<stack>.yaml`. */
 export function stackFileSchema(): Json {
-  const { $schema, properties = {} } = z.toJSONSchema(configSchema, { io: "input", override: annotate });
+  const {
+    $schema,
+    properties = {},
+    required = [],
+  } = z.toJSONSchema(configSchema, { io: "input", override: annotate });
   return {
     ...($schema === undefined ? {} : { $schema }),
     title: "Stack config of egress-proxies",
@@ -26,7 +30,7 @@ export function stackFileSchema(): Json {
         properties: Object.fromEntries(
           Object.entries(properties).map(([key, schema]) => [`egress:${key}`, schema]),
         ),
-        required: Object.keys(properties).map((key) => `egress:${key}`),
+        required: required.map((key) => `egress:${key}`),
         patternProperties: { [`^egress:(?!(${Object.keys(properties).join("|")})$)`]: false },
       },
     },

@@ -3,7 +3,7 @@ import type { Problem } from "./problem";
 import { capacity } from "./rules/capacity";
 import { choices } from "./rules/choices";
 import { hostNames, identifiers, physicalNames } from "./rules/names";
-import { images, references } from "./rules/references";
+import { images, references, secretRefs } from "./rules/references";
 import type { ConfigContext, RawConfig, Rule } from "./rules/rule";
 import { squidOptions } from "./rules/squid";
 import { type Config, configSchema } from "./schema";
@@ -14,6 +14,7 @@ const RULES: readonly Rule[] = [
   choices,
   references,
   images,
+  secretRefs,
   physicalNames,
   capacity,
   squidOptions,

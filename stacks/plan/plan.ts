@@ -61,7 +61,7 @@ function plannedProxy(
     {
       owner: { project, stack, name },
       entry: pool.provider,
-      userData: userDataOf(cloudInit, { port, visibleHostname: name }, files),
+      userData: userDataOf(cloudInit, { port, visibleHostname: name }, { files, texts: config.cloudInit }),
       ...(cloudInit.vendorData === undefined ? {} : { vendorData: cloudInit.vendorData }),
       ...(cloudInit.networkConfig === undefined ? {} : { networkConfig: cloudInit.networkConfig }),
       installGuestAgent: cloudInit.installGuestAgent,

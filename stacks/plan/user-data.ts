@@ -4,16 +4,23 @@ import type { CloudInit } from "../config/cloud-init";
 /** The contents of user-data files, by the path in the config. */
 export type UserDataFiles = Readonly<Record<string, string>>;
 
+/** Where user-data comes from that does not stand in the block itself. */
+export interface UserDataSources {
+  files: UserDataFiles;
+  /** `egress:cloudInit`. */
+  texts: Readonly<Record<string, string>>;
+}
+
 /** The user-data that a cloudInit block comes to. */
 export function userDataOf(
-  { inline, file, squid }: CloudInit,
+  { inline, secretRef, file, squid }: CloudInit,
   proxy: { port: number; visibleHostname: string },
-  files: UserDataFiles,
+  { files, texts }: UserDataSources,
 ): string {
   if (inline !== undefined) return inline;
   if (squid !== undefined) return renderProxyCloudConfig({ ...proxy, ...squid });
-  const content = file === undefined ? undefined : files[file];
-  // The program reads every file before it plans.
-  if (content === undefined) throw new TypeError(`unread cloudInit.file ${file}`);
+  const content = secretRef === undefined ? files[file ?? ""] : texts[secretRef];
+  // The program reads every file before it plans, and parseConfig looks every name up.
+  if (content === undefined) throw new TypeError(`unchecked user-data ${secretRef ?? file}`);
   return content;
 }

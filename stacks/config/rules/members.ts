@@ -41,3 +41,14 @@ export function rawPlacement(
     image: get(own, "image") ?? get(inherited, "image"),
   };
 }
+
+/** Every `cloudInit` block as written, of pools and of members, and where it stands. */
+export function cloudInits(pools: unknown): [PropertyPath, unknown][] {
+  return entries(pools).flatMap(([name, pool]): [PropertyPath, unknown][] => [
+    [["pools", name, "cloudInit"], get(pool, "cloudInit")],
+    ...entries(get(pool, "members")).map(([member, own]): [PropertyPath, unknown] => [
+      ["pools", name, "members", member, "cloudInit"],
+      get(own, "cloudInit"),
+    ]),
+  ]);
+}

@@ -15,7 +15,7 @@ export function nameFits(name: string): boolean {
 }
 
 /** Every name that a person chooses is an identifier. */
-export const identifiers: Rule = ({ providers, pools }) => {
+export const identifiers: Rule = ({ providers, pools, cloudInit }) => {
   const chosen: [PropertyPath, string][] = [];
   const keysOf = (path: PropertyPath, value: unknown) => {
     for (const [key] of entries(value)) chosen.push([[...path, key], key]);
@@ -31,6 +31,7 @@ export const identifiers: Rule = ({ providers, pools }) => {
     keysOf(["providers", name, "images"], get(entry, "images"));
     keysOf(["providers", name, "machineTypes"], get(entry, "machineTypes"));
   }
+  keysOf(["cloudInit"], cloudInit);
   keysOf(["pools"], pools);
   for (const [name, pool] of entries(pools)) keysOf(["pools", name, "members"], get(pool, "members"));
 

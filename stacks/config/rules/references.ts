@@ -3,7 +3,7 @@ import { chooseFrom } from "../nearest";
 import { type Problem, problem } from "../problem";
 import type { PropertyPath } from "../property-path";
 import { entries, get, isMap, items, text } from "../raw";
-import { rawMembers, rawPlacement } from "./members";
+import { cloudInits, rawMembers, rawPlacement } from "./members";
 import type { Rule } from "./rule";
 
 /** What a pool names in its provider entry must be there. */
@@ -78,3 +78,17 @@ export const images: Rule = ({ pools }) =>
       ),
     ];
   });
+
+/** A `secretRef` names an entry of `egress:cloudInit`. */
+export const secretRefs: Rule = ({ pools, cloudInit }) => {
+  const names = entries(cloudInit).map(([name]) => name);
+  return cloudInits(pools).flatMap(([path, block]) => {
+    const wanted = text(block, "secretRef");
+    if (wanted === undefined || names.includes(wanted)) return [];
+    const remedy =
+      names.length === 0
+        ? "Add it: pulumi config set --secret --path egress:cloudInit.NAME."
+        : chooseFrom(wanted, names, "user-data");
+    return [problem([...path, "secretRef"], "is not an entry of egress:cloudInit", remedy, wanted)];
+  });
+};

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { readUserDataFiles } from "../../../stacks/config/files";
 import { parseConfig } from "../../../stacks/config/parse";
 import { hostFileWarnings } from "../../../stacks/host-files";
-import { rawConfig } from "../../../stacks/raw-config";
+import { rawConfig, secretKeys } from "../../../stacks/raw-config";
 import { context, host, pool, sample } from "./sample";
 
 function missing(path: string): never {
@@ -76,6 +76,11 @@ describe("rawConfig", () => {
       "other:pools": "{}",
     });
     assert.deepEqual(raw, { pools: { a: { size: 1 } }, providers: "lab" });
+  });
+
+  it("knows which keys are encrypted, where the language host says so", () => {
+    assert.deepEqual(secretKeys({ PULUMI_CONFIG_SECRET_KEYS: '["egress:cloudInit"]' }), ["egress:cloudInit"]);
+    assert.equal(secretKeys({}), undefined);
   });
 
   it("has both maps also where nothing is configured", () => {

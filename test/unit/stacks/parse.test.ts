@@ -273,9 +273,10 @@ describe("parseConfig across options", () => {
         }),
       },
       pools: { "p p": pool({ provider: "la b", placement: { image: "i:1" }, members: { "m m": null } }) },
+      cloudInit: { "t t": "x" },
     };
     const named = problemsOf(raw).filter(({ message }) => message.startsWith("the name"));
-    assert.equal(named.length, 7, listing(named));
+    assert.equal(named.length, 8, listing(named));
   });
 
   it("wants exactly one source of user-data, from the pool or from every member", () => {
@@ -285,6 +286,20 @@ describe("parseConfig across options", () => {
     assert.match(problem.message, /member b/);
     const own = { a: { cloudInit: { inline: "x" } }, b: { cloudInit } };
     assert.deepEqual(problemsOf(sample({ crawl: { ...without, members: own } })), []);
+  });
+
+  it("wants a secretRef to name an entry of egress:cloudInit, and never shows one", () => {
+    const raw = (texts: object) => ({
+      ...sample({ crawl: pool({ size: 2, cloudInit: { secretRef: "sharde" } }) }),
+      ...texts,
+    });
+    const problem = onlyProblem(raw({ cloudInit: { shared: "canary", own: "canary" } }));
+    assert.equal(problem.path, "egress:pools.crawl.cloudInit.secretRef");
+    assert.equal(problem.remedy, "Did you mean shared?");
+    assert.match(onlyProblem(raw({})).remedy, /pulumi config set --secret --path egress:cloudInit/);
+    const wrong = problemsOf(raw({ cloudInit: { sharde: ["canary"] } }));
+    assert.deepEqual(pathsOf(wrong), ["egress:cloudInit.sharde"]);
+    assert.doesNotMatch(listing(wrong), /canary/);
   });
 
   it("wants an image for every member", () => {

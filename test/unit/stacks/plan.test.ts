@@ -72,6 +72,13 @@ describe("plan", () => {
     ]);
   });
 
+  it("makes of a kvm2 entry the same as of a kvm entry, but for the type", () => {
+    const raw = sample({ crawl: pool({ size: 1 }) });
+    const [one] = planned(raw);
+    const [two] = planned({ ...raw, providers: { lab: { ...raw.providers.lab, type: "kvm2" } } });
+    assert.deepEqual(two, { ...one, machine: { ...one!.machine, type: "kvm2" } });
+  });
+
   it("names the members of a size 1, 2, 3, in this order beyond ten", () => {
     const members = planned(sample({ crawl: pool({ size: 11 }) })).map(({ member }) => member);
     assert.deepEqual(members, ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"]);
@@ -133,6 +140,18 @@ describe("plan", () => {
     const raw = sample({ crawl: pool({ size: 1, cloudInit: { file: "squid.yaml" } }) });
     const content = "\uFEFF## template: jinja\r\n";
     assert.equal(planned(raw, { files: { "squid.yaml": content } })[0]?.machine.userData, content);
+  });
+
+  it("takes the user-data that secretRef names, for as many proxies as like", () => {
+    const raw = sample({
+      crawl: pool({ size: 2, cloudInit: { secretRef: "shared" } }),
+      shop: pool({ members: { a: { cloudInit: { secretRef: "own" } } }, cloudInit: { secretRef: "shared" } }),
+    });
+    const cloudInit = { shared: "#cloud-config\n# shared\n", own: "#cloud-config\n# own\n" };
+    assert.deepEqual(
+      planned({ ...raw, cloudInit }).map(({ machine }) => machine.userData),
+      [cloudInit.shared, cloudInit.shared, cloudInit.own],
+    );
   });
 
   it("comes to the same whatever the order of keys", () => {
