@@ -2,8 +2,8 @@ import { z } from "zod";
 import { chooseFrom } from "./nearest";
 import { type Problem, problem } from "./problem";
 import type { PathSegment } from "./property-path";
-import { get } from "./raw";
-import { knownKeys, type Option, optionAt } from "./walk";
+import { get, isMap } from "./raw";
+import { knownKeys, mapOf, type Option, optionAt } from "./walk";
 
 const KINDS: Readonly<Record<string, string>> = {
   string: "a text",
@@ -34,6 +34,12 @@ export function explain(issue: z.core.$ZodIssue, schema: z.ZodType, raw: unknown
       problem([...path, key], "is not an option here", chooseFrom(key, known, "option")),
     );
   }
+  const form = issue.code === "invalid_union" && option !== undefined ? mapOf(option.schema) : undefined;
+  if (form !== undefined && issue.code === "invalid_union" && isMap(value)) {
+    const inside = issue.errors.find((issues) => !issues.some(ofItself)) ?? [];
+    return inside.flatMap((nested) => explain({ ...nested, path: [...path, ...nested.path] }, schema, raw));
+  }
+  if (form !== undefined && value !== undefined) return report("must be a text or a map", describe);
   if (value === undefined) return report("is required", `Add it. ${describe}`);
   switch (issue.code) {
     case "invalid_type":
@@ -52,6 +58,11 @@ export function explain(issue: z.core.$ZodIssue, schema: z.ZodType, raw: unknown
     default:
       return report(issue.message, `Correct it. ${describe}`);
   }
+}
+
+/** Whether the value itself has the wrong type, not something in it. */
+function ofItself(issue: z.core.$ZodIssue): boolean {
+  return issue.code === "invalid_type" && issue.path.length === 0;
 }
 
 /** A text where a map or a list belongs may be anything, a whole user-data too: it is not shown. */

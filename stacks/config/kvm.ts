@@ -69,6 +69,17 @@ export const image = z.strictObject({
   ),
 });
 
+const firmware = z.enum(["uefi", "bios"]);
+
+/** An image that a placement gives itself instead of naming one of the entry's. */
+export const directImage = image.extend({
+  firmware: option(firmware, "What boots a machine of this image. Without it: what the machine type says.", {
+    replaces: true,
+  }).exactOptional(),
+});
+
+export type DirectImage = z.output<typeof directImage>;
+
 export const machineType = z.strictObject({
   vcpus: option(z.int().min(1).max(512), "Virtual CPUs.", { replaces: true }),
   memoryMiB: option(z.int().min(64), "Memory.", { unit: "MiB", replaces: true }),
@@ -76,7 +87,7 @@ export const machineType = z.strictObject({
     unit: "GiB",
     replaces: true,
   }),
-  firmware: option(z.enum(["uefi", "bios"]), "What boots the machine.", { replaces: true }).default("uefi"),
+  firmware: option(firmware, "What boots the machine.", { replaces: true }).default("uefi"),
 });
 
 export type KvmHostConfig = z.output<typeof kvmHost>;
@@ -87,15 +98,31 @@ export const DEFAULT_MACHINE_TYPES: Readonly<Record<string, MachineType>> = {
   small: { vcpus: 1, memoryMiB: 512, diskGiB: 8, firmware: "uefi" },
 };
 
-export const kvmEntry = z.strictObject({
-  type: option(z.literal("kvm"), "KVM hosts, reached through libvirt over SSH."),
+const kvmOptions = {
   hosts: option(z.array(kvmHost).min(1), "The hosts that machines are spread over."),
   images: option(
     named("key", image),
     "The base images that placements name. The key is the base's name on the hosts.",
-  ),
+  ).default({}),
   machineTypes: option(
     named("name", machineType),
     "The sizes that placements name. `small` always exists; here it can be given other figures.",
   ).default({}),
+};
+
+export const kvmEntry = z.strictObject({
+  type: option(
+    z.literal("kvm"),
+    "KVM hosts, reached through libvirt over SSH. A base image is shared by all `kvm` entries and stacks that " +
+      "use a host.",
+  ),
+  ...kvmOptions,
+});
+
+export const kvm2Entry = z.strictObject({
+  type: option(
+    z.literal("kvm2"),
+    "As `kvm`, with base images of the entry's own: entries on one host may use one key for different images.",
+  ),
+  ...kvmOptions,
 });

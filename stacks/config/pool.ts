@@ -2,6 +2,7 @@ import { z } from "zod";
 import { cloudInit } from "./cloud-init";
 import { port, seconds } from "./fields";
 import { healthCheck } from "./health-check";
+import { directImage } from "./kvm";
 import { named, option } from "./option";
 
 export const DEFAULT_PORT = 3128;
@@ -28,7 +29,11 @@ const host = option(
 );
 const zone = option(z.string(), "Only hosts of this zone are taken.", { replaces: true });
 const machineType = option(z.string(), "A machine type of the provider entry.", { replaces: true });
-const image = option(z.string(), "An image key of the provider entry.", { replaces: true });
+const image = option(
+  z.union([z.string(), directImage]),
+  "An image key of the provider entry, or an image of its own.",
+  { replaces: true },
+);
 
 const placement = z.strictObject({
   host: host.exactOptional(),
@@ -36,7 +41,7 @@ const placement = z.strictObject({
   machineType: machineType.default("small"),
   image: option(
     image,
-    "An image key of the provider entry. Required, here or for each member.",
+    "An image key of the provider entry, or an image of its own. Required, here or for each member.",
   ).exactOptional(),
 });
 

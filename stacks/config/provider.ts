@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { kvmEntry } from "./kvm";
+import { kvm2Entry, kvmEntry } from "./kvm";
 import { named, option } from "./option";
 
 /** One provider entry; each kind of backend adds its own member. */
-export const providerEntry = z.discriminatedUnion("type", [kvmEntry]);
+export const providerEntry = z.discriminatedUnion("type", [kvmEntry, kvm2Entry]);
 
 export const providers = option(
   named("entry", providerEntry),

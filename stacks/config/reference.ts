@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { noteSentences } from "./json-schema";
 import { configSchema } from "./schema";
-import { type Option, optionOf } from "./walk";
+import { mapOf, type Option, optionOf } from "./walk";
 
 const INTRODUCTION = `# Config reference
 
@@ -80,20 +80,26 @@ class Sections {
     } else if (schema instanceof z.ZodArray) {
       this.add(`${path}[]`, { ...optionOf(schema.element), description: option.description });
     } else if (schema instanceof z.ZodDiscriminatedUnion) {
-      for (const variant of schema.options)
-        this.add(path, { ...optionOf(variant), description: option.description });
-    } else if (schema instanceof z.ZodObject) {
-      this.#describe(path, schema, option.description);
+      for (const variant of schema.options) {
+        if (!(variant instanceof z.ZodObject)) continue;
+        const { discriminator } = schema.def;
+        const tag = optionOf(variant.shape[discriminator]).schema;
+        const which = tag instanceof z.ZodLiteral ? ` with \`${discriminator}: ${tag.value}\`` : "";
+        this.#describe(path, variant, option.description, which);
+      }
+    } else {
+      const map = schema instanceof z.ZodObject ? schema : mapOf(schema);
+      if (map !== undefined) this.#describe(path, map, option.description);
     }
   }
 
-  #describe(path: string, schema: z.ZodObject, description: string | undefined): void {
+  #describe(path: string, schema: z.ZodObject, description: string | undefined, which = ""): void {
     this.#described.set(schema, path);
     const options = Object.entries(schema.shape).map(([key, value]) => ({ key, option: optionOf(value) }));
     const rows = options.map(({ key, option }) => this.#row(key, option));
     this.texts.push(
       [
-        `## \`${path}\``,
+        `## \`${path}\`${which}`,
         "",
         ...(description === undefined ? [] : [description, ""]),
         "| option | value | default | what it is |",
@@ -126,7 +132,7 @@ class Sections {
 function inner(schema: z.core.$ZodType): z.core.$ZodType {
   if (schema instanceof z.ZodRecord) return inner(optionOf(schema.valueType).schema);
   if (schema instanceof z.ZodArray) return inner(optionOf(schema.element).schema);
-  return schema;
+  return mapOf(schema) ?? schema;
 }
 
 function kindOf(schema: z.core.$ZodType): string {
@@ -141,6 +147,7 @@ function kindOf(schema: z.core.$ZodType): string {
   if (schema instanceof z.ZodLiteral) return [...schema.values].map((value) => `\`${value}\``).join(" or ");
   if (schema instanceof z.ZodArray) return `list of ${kindOf(optionOf(schema.element).schema)}s`;
   if (schema instanceof z.ZodString) return "text";
+  if (mapOf(schema) !== undefined) return "text or map";
   return "map";
 }
 

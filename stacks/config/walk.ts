@@ -50,7 +50,8 @@ export function optionAt(schema: z.core.$ZodType, path: PropertyPath, value: unk
 
 /** The keys that a map of fixed keys may have at this place. */
 export function knownKeys(schema: z.core.$ZodType): string[] {
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  const map = schema instanceof z.ZodObject ? schema : mapOf(schema);
+  return map === undefined ? [] : Object.keys(map.shape);
 }
 
 function childOf(
@@ -61,8 +62,14 @@ function childOf(
   if (schema instanceof z.ZodObject) return schema.shape[segment];
   if (schema instanceof z.ZodRecord) return schema.valueType;
   if (schema instanceof z.ZodArray) return schema.element;
-  const chosen = schema instanceof z.ZodDiscriminatedUnion ? variantOf(schema, value) : undefined;
+  const chosen = schema instanceof z.ZodDiscriminatedUnion ? variantOf(schema, value) : mapOf(schema);
   return chosen && childOf(chosen, segment, value);
+}
+
+/** The map among the possible forms of an option: a text or a map. */
+export function mapOf(schema: z.core.$ZodType): z.ZodObject | undefined {
+  if (!(schema instanceof z.ZodUnion) || schema instanceof z.ZodDiscriminatedUnion) return undefined;
+  return schema.options.find((form) => form instanceof z.ZodObject);
 }
 
 /** The variant that a value's discriminator chooses; where it chooses none and there is but one, that one. */

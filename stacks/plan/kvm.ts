@@ -1,18 +1,20 @@
 import type { ImageRef, KvmHost, MachineInputs } from "@egress-proxies/providers/machine/spec";
-import { DEFAULT_MACHINE_TYPES, type KvmHostConfig } from "../config/kvm";
+import { DEFAULT_MACHINE_TYPES, type DirectImage, type KvmHostConfig } from "../config/kvm";
 import type { ProviderEntry } from "../config/provider";
+import { directImage } from "./image";
 import type { PlannedMachine } from "./planned";
 
 /** What a machine is apart from where it runs and what it is built from. */
 export type MachineBase = Omit<MachineInputs, "image" | "vcpus" | "memoryMiB" | "diskGiB" | "firmware">;
 
 export function kvmMachine(
-  entry: Extract<ProviderEntry, { type: "kvm" }>,
-  chosen: { host: string; image: string; machineType: string },
+  entry: ProviderEntry,
+  chosen: { host: string; image: string | DirectImage; machineType: string },
   base: MachineBase,
 ): PlannedMachine {
+  const { image } = chosen;
   return {
-    type: "kvm",
+    type: entry.type,
     ...base,
     host: kvmHost(
       found(
@@ -21,17 +23,20 @@ export function kvmMachine(
         chosen.host,
       ),
     ),
-    image: imageRef(entry, chosen.image),
+    image: imageRef(entry, image),
     ...found(
       { ...DEFAULT_MACHINE_TYPES, ...entry.machineTypes }[chosen.machineType],
       "machine type",
       chosen.machineType,
     ),
+    ...(typeof image === "string" || image.firmware === undefined ? {} : { firmware: image.firmware }),
   };
 }
 
-function imageRef({ images }: ProviderEntry, key: string): ImageRef {
-  return { key, ...found(images[key], "image", key) };
+function imageRef({ images }: ProviderEntry, image: string | DirectImage): ImageRef {
+  return typeof image === "string"
+    ? { key: image, ...found(images[image], "image", image) }
+    : directImage(image);
 }
 
 /** A host without what only the plan uses. */

@@ -1,3 +1,4 @@
+import type { DirectImage } from "../config/kvm";
 import type { MemberConfig, PoolConfig } from "../config/pool";
 import { memberNames } from "../config/rules/members";
 import { ordered } from "./order";
@@ -8,7 +9,7 @@ export interface Member {
   port: number;
   maxLeases: number;
   labels: Readonly<Record<string, string>>;
-  placement: { host?: string; zone?: string; machineType: string; image: string };
+  placement: { host?: string; zone?: string; machineType: string; image: string | DirectImage };
   cloudInit: NonNullable<PoolConfig["cloudInit"]>;
 }
 

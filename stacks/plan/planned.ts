@@ -1,8 +1,9 @@
 import type { ProxyCheckInputs } from "@egress-proxies/providers/health/spec";
 import type { KvmMachineInputs } from "@egress-proxies/providers/machine/spec";
+import type { ProviderEntry } from "../config/provider";
 
 /** What a machine is built from, by the kind of its backend. */
-export type PlannedMachine = { type: "kvm" } & KvmMachineInputs;
+export type PlannedMachine = { type: ProviderEntry["type"] } & KvmMachineInputs;
 
 /** Everything about one proxy that is known before anything is built. */
 export interface PlannedProxy {

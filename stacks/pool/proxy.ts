@@ -1,7 +1,8 @@
 // From the resources' own files: the package's index would load every backend, which the program never runs.
 import { ProxyCheck } from "@egress-proxies/providers/health/resource";
 import type { ProxyCheckInputs } from "@egress-proxies/providers/health/spec";
-import { KvmMachine, type KvmMachineArgs } from "@egress-proxies/providers/kvm/resource";
+import { KvmMachine, type KvmMachineArgs, type LibvirtMachine } from "@egress-proxies/providers/kvm/resource";
+import { Kvm2Machine } from "@egress-proxies/providers/kvm2/resource";
 import {
   ComponentResource,
   type ComponentResourceOptions,
@@ -12,8 +13,10 @@ import {
   secret,
 } from "@pulumi/pulumi";
 
+const MACHINES = { kvm: KvmMachine, kvm2: Kvm2Machine };
+
 /** What a proxy's machine is built from, by the kind of its backend. */
-export type MachineArgs = { type: "kvm" } & KvmMachineArgs;
+export type MachineArgs = { type: keyof typeof MACHINES } & KvmMachineArgs;
 
 export interface ProxyArgs {
   /** The physical name, which stands in messages: `<stack>-<pool>-<member>`. */
@@ -86,21 +89,18 @@ export class EgressProxy extends ComponentResource {
   }
 }
 
-function machineOf(name: string, machine: MachineArgs, options: { parent: EgressProxy }): KvmMachine {
+function machineOf(name: string, machine: MachineArgs, options: { parent: EgressProxy }): LibvirtMachine {
   const { type, userData, vendorData, networkConfig, ...args } = machine;
-  switch (type) {
-    case "kvm":
-      return new KvmMachine(
-        name,
-        {
-          ...args,
-          userData: secret(userData),
-          ...(vendorData === undefined ? {} : { vendorData: secret(vendorData) }),
-          ...(networkConfig === undefined ? {} : { networkConfig: secret(networkConfig) }),
-        },
-        options,
-      );
-  }
+  return new MACHINES[type](
+    name,
+    {
+      ...args,
+      userData: secret(userData),
+      ...(vendorData === undefined ? {} : { vendorData: secret(vendorData) }),
+      ...(networkConfig === undefined ? {} : { networkConfig: secret(networkConfig) }),
+    },
+    options,
+  );
 }
 
 function urlOf(ip: Output<string>, port: Input<number>): Output<string> {

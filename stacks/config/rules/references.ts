@@ -74,7 +74,7 @@ export const images: Rule = ({ pools }) =>
       problem(
         ["pools", poolName, "placement", "image"],
         "is required",
-        "Add it, for the pool or for each member. An image key of the provider entry.",
+        "Add it, for the pool or for each member: an image key of the provider entry, or { url, sha256 }.",
       ),
     ];
   });

@@ -9,6 +9,7 @@ export interface Registered {
 }
 
 export const MACHINE = "pulumi-nodejs:dynamic/egress:KvmMachine";
+export const MACHINE2 = "pulumi-nodejs:dynamic/egress:Kvm2Machine";
 export const CHECK = "pulumi-nodejs:dynamic/egress:ProxyCheck";
 export const PROXY = "egress:index:Proxy";
 export const POOL = "egress:index:ProxyPool";
@@ -40,7 +41,7 @@ export function fakeEngine(addresses: Addresses = {}): Registered[] {
 }
 
 function outputsOf(type: string, name: string, addresses: Addresses): object {
-  if (type === MACHINE) {
+  if (type === MACHINE || type === MACHINE2) {
     return { uuid: "u", mac: "m", ip: addresses[name] ?? "192.0.2.1", generation: `${name}-g1` };
   }
   return type === CHECK ? { ready: true, reason: "Ready", message: "", lastTransitionTime: "" } : {};

@@ -5,6 +5,7 @@ import {
   CHECK,
   fakeEngine,
   MACHINE,
+  MACHINE2,
   POOL,
   PROXY,
   type Registered,
@@ -110,6 +111,27 @@ describe("Proxy", () => {
     await resolved(new egress.Proxy("crawl-1", args).endpoint);
     const { userData, vendorData, networkConfig } = only(registered, MACHINE).inputs;
     assert.deepEqual([userData, vendorData, networkConfig], [secretOf("u"), secretOf("v"), secretOf("n")]);
+  });
+
+  it("makes a kvm2 machine of the same inputs, each kind an alias of the other", async () => {
+    const registered = fakeEngine();
+    const aliases: unknown[] = [];
+    for (const type of ["kvm", "kvm2"] as const) {
+      const proxy = new egress.Proxy(`crawl-${type}`, proxyArgs({ type }), {
+        transformations: [
+          ({ opts, type: of }) => {
+            if (of === MACHINE || of === MACHINE2) aliases.push(opts.aliases);
+            return undefined;
+          },
+        ],
+      });
+      await resolved(proxy.endpoint);
+    }
+    const { __provider, ...inputs } = settled(only(registered, MACHINE2).inputs);
+    assert.equal(__provider, 'exports.handler = () => require("@egress-proxies/providers").backends.kvm2;');
+    const { __provider: _, ...others } = settled(only(registered, MACHINE).inputs);
+    assert.deepEqual(inputs, others);
+    assert.deepEqual(aliases, [[{ type: MACHINE2 }], [{ type: MACHINE }]]);
   });
 
   it("takes outputs of other resources, and secrets among them", async () => {

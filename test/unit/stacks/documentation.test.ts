@@ -39,7 +39,7 @@ describe("generated documentation", () => {
       const { schema: inner } = optionOf(schema);
       if (inner instanceof z.ZodRecord) visit(`${path}.*`, inner.valueType);
       if (inner instanceof z.ZodArray) visit(`${path}[]`, inner.element);
-      if (inner instanceof z.ZodDiscriminatedUnion) for (const variant of inner.options) visit(path, variant);
+      if (inner instanceof z.ZodUnion) for (const variant of inner.options) visit(path, variant);
       if (!(inner instanceof z.ZodObject)) return;
       for (const [key, value] of Object.entries(inner.shape)) {
         if (optionOf(value).description === undefined) undescribed.push(`${path}.${key}`);
