@@ -1,6 +1,7 @@
 import { DomainState, ErrorCode, type LibvirtClient } from "../libvirt";
 import { PermanentError } from "../machine/errors";
 import { machineMac, machineUuid } from "../machine/owner";
+import { unpackText } from "../machine/packed-text";
 import { safePoint } from "../machine/safe-point";
 import type { KvmMachineInputs } from "../machine/spec";
 import { machineSpec, specHash } from "../machine/spec-hash";
@@ -149,7 +150,7 @@ function seedOf(inputs: KvmMachineInputs, hash: string): Buffer {
   return renderSeed({
     instanceId: `${machineUuid(inputs.owner)}-${hash.slice(0, 12)}`,
     localHostname: inputs.owner.name,
-    userData: inputs.userData,
+    userData: unpackText(inputs.userData),
     installGuestAgent: inputs.installGuestAgent,
     ...(inputs.vendorData === undefined ? {} : { vendorData: inputs.vendorData }),
     ...(inputs.networkConfig === undefined ? {} : { networkConfig: inputs.networkConfig }),

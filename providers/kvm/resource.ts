@@ -1,5 +1,6 @@
-import type { CustomResourceOptions, Input, Output } from "@pulumi/pulumi";
+import { type CustomResourceOptions, type Input, type Output, output } from "@pulumi/pulumi";
 import type { Owner } from "../machine/owner";
+import { packText } from "../machine/packed-text";
 import type { Firmware, ImageRef, KvmHost } from "../machine/spec";
 import { PointerResource } from "../pulumi/resource";
 
@@ -53,17 +54,24 @@ export abstract class LibvirtMachine extends PointerResource {
     options: CustomResourceOptions = {},
   ) {
     const others = Object.values(TYPES).filter((type) => type !== TYPES[kind]);
-    super(kind, TYPES[kind], name, { ...args }, ["uuid", "mac", "ip", "generation"], {
-      ...options,
-      // Names on a host are deterministic: the old machine has to go first.
-      deleteBeforeReplace: true,
-      // The kinds differ only in the base that the next machine is built on. Without this an entry
-      // whose `type` changes would adopt its machines under the new type, then delete them under the old.
-      aliases: [
-        ...(options.aliases ?? []),
-        ...others.map((type) => ({ type: `pulumi-nodejs:dynamic/egress:${type}` })),
-      ],
-    });
+    super(
+      kind,
+      TYPES[kind],
+      name,
+      { ...args, userData: output(args.userData).apply(packText) },
+      ["uuid", "mac", "ip", "generation"],
+      {
+        ...options,
+        // Names on a host are deterministic: the old machine has to go first.
+        deleteBeforeReplace: true,
+        // The kinds differ only in the base that the next machine is built on. Without this an entry
+        // whose `type` changes would adopt its machines under the new type, then delete them under the old.
+        aliases: [
+          ...(options.aliases ?? []),
+          ...others.map((type) => ({ type: `pulumi-nodejs:dynamic/egress:${type}` })),
+        ],
+      },
+    );
   }
 }
 

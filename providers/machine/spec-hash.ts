@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { unpackText } from "./packed-text";
 import type { MachineInputs } from "./spec";
 
 /** What stands for a text in state: large texts and secrets are never repeated there. */
@@ -28,7 +29,7 @@ export function machineSpec(inputs: MachineInputs): MachineSpec {
     memoryMiB: inputs.memoryMiB,
     diskGiB: inputs.diskGiB,
     firmware: inputs.firmware,
-    userDataDigest: digest(inputs.userData),
+    userDataDigest: digest(unpackText(inputs.userData)),
     vendorDataDigest: digest(inputs.vendorData ?? ""),
     networkConfigDigest: digest(inputs.networkConfig ?? ""),
     installGuestAgent: inputs.installGuestAgent,

@@ -54,7 +54,7 @@ export interface MachineInputs {
   memoryMiB: number;
   diskGiB: number;
   firmware: Firmware;
-  /** cloud-init user-data, byte for byte, in any format. */
+  /** cloud-init user-data, byte for byte, in any format; as it is, or packed (packed-text). */
   userData: string;
   /** The user's own vendor-data; the guest agent's script is joined to it. */
   vendorData?: string;

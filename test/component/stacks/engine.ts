@@ -1,3 +1,4 @@
+import { unpackText } from "@egress-proxies/providers/machine/packed-text";
 import { type Output, runtime } from "@pulumi/pulumi";
 
 /** A resource as it reached the engine. */
@@ -28,7 +29,7 @@ export function fakeEngine(addresses: Addresses = {}): Registered[] {
       // Asked for the stack's own state: nothing was deployed before.
       call: () => ({ outputs: {} }),
       newResource: ({ type, name, inputs, custom }) => {
-        registered.push({ type, name, inputs, custom: custom === true });
+        registered.push({ type, name, inputs: unpacked(inputs), custom: custom === true });
         return { id: `${name}-id`, state: { ...inputs, ...outputsOf(type, name, addresses) } };
       },
     },
@@ -54,6 +55,12 @@ const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 /** A secret as it reaches the engine. */
 export function secretOf(value: unknown): object {
   return { [SIGNATURE]: SECRET, value };
+}
+
+/** The inputs as a machine's provider reads them: user-data reaches the engine packed, and as a secret. */
+function unpacked(inputs: Record<string, unknown>): Record<string, unknown> {
+  const { userData } = inputs as { userData?: { value: string } };
+  return userData === undefined ? inputs : { ...inputs, userData: secretOf(unpackText(userData.value)) };
 }
 
 /** The inputs without those that only stand for what the provider will say. */
