@@ -16,6 +16,7 @@ import { parseConfig } from "./config/parse";
 import type { Problem } from "./config/problem";
 import { configWarnings } from "./config/warnings";
 import { hostFileWarnings } from "./host-files";
+import { inPlaceProblems } from "./plan/in-place";
 import { plan } from "./plan/plan";
 import { type Endpoint, ProxyPool } from "./pool";
 import { NOTHING_BEFORE, type Previous, placementsOf, readPrevious } from "./previous";
@@ -50,7 +51,11 @@ export async function deploy({ previous = ownState }: ProgramOptions = {}): Prom
   await Promise.all(warnings.map((warning) => log.warn(warning)));
 
   const before = await orNothing(previous);
-  const pools = plan(config, { ...context, previous: placementsOf(before), files }).map(
+  const planned = plan(config, { ...context, previous: placementsOf(before), files });
+  const unmovable = inPlaceProblems(planned, before);
+  if (unmovable.length > 0) return refuse(unmovable);
+
+  const pools = planned.map(
     ({ name, proxies }) =>
       new ProxyPool(name, { members: Object.fromEntries(proxies.map((proxy) => [proxy.member, proxy])) }),
   );

@@ -3,7 +3,7 @@ import { chooseFrom } from "./nearest";
 import { type Problem, problem } from "./problem";
 import type { PathSegment } from "./property-path";
 import { get, isMap } from "./raw";
-import { knownKeys, mapOf, type Option, optionAt } from "./walk";
+import { knownKeys, mapOf, type Option, optionAt, otherVariant } from "./walk";
 
 const KINDS: Readonly<Record<string, string>> = {
   string: "a text",
@@ -29,10 +29,18 @@ export function explain(issue: z.core.$ZodIssue, schema: z.ZodType, raw: unknown
   ];
 
   if (issue.code === "unrecognized_keys") {
-    const known = option === undefined ? [] : knownKeys(option.schema);
-    return issue.keys.map((key) =>
-      problem([...path, key], "is not an option here", chooseFrom(key, known, "option")),
-    );
+    const known = option === undefined ? [] : knownKeys(option.schema, value);
+    return issue.keys.map((key) => {
+      const other = otherVariant(schema, path, raw, key);
+      if (other === undefined)
+        return problem([...path, key], "is not an option here", chooseFrom(key, known, "option"));
+      const variant = `${other.discriminator}: ${other.tag}`;
+      return problem(
+        [...path, key],
+        `is an option of ${variant} only`,
+        `Take it out, or set ${variant}. Possible here: ${known.join(", ")}.`,
+      );
+    });
   }
   const form = issue.code === "invalid_union" && option !== undefined ? mapOf(option.schema) : undefined;
   if (form !== undefined && issue.code === "invalid_union" && isMap(value)) {
@@ -101,5 +109,7 @@ function tooSmall({ origin, minimum }: z.core.$ZodIssueTooSmall): string {
 }
 
 function discriminators(issue: z.core.$ZodIssueInvalidUnion): string[] {
-  return "options" in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
+  return "options" in issue && Array.isArray(issue.options)
+    ? issue.options.filter((tag) => tag !== undefined).map(String)
+    : [];
 }

@@ -27,6 +27,11 @@ export const address = z.string().regex(/^[^\s/@]+$/, {
   error: "must be a host name, an address or an alias of ssh_config, without user, scheme or path",
 });
 
+/** Where a proxy listens: a name or an address, without brackets. */
+export const proxyHost = z.string().regex(/^[A-Za-z0-9._:-]+$/, {
+  error: "must be a host name or an address, without scheme, brackets and port",
+});
+
 export const httpUrl = z.string().refine(isPlainHttpUrl, {
   error: "must be an http:// or https:// URL without user name and password",
 });

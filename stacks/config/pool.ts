@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { cloudInit } from "./cloud-init";
-import { port, seconds } from "./fields";
+import { port, proxyHost, seconds } from "./fields";
 import { healthCheck } from "./health-check";
 import { directImage } from "./kvm";
 import { named, option } from "./option";
@@ -61,9 +61,15 @@ const member = z.strictObject({
   labels: option(labels, "Labels that are added to the pool's, or replace them.").exactOptional(),
 });
 
-export const pool = z
+const checked = option(healthCheck, "How a proxy shows that it works.").prefault({});
+
+const managed = z
   .strictObject({
-    provider: option(z.string(), "The provider entry that the members run on.", { replaces: true }),
+    mode: option(
+      z.literal("Managed"),
+      "The proxies are machines that this program makes. Cannot change in place.",
+    ).default("Managed"),
+    provider: option(z.string(), "The provider entry that the members run on. Cannot change in place."),
     size: option(
       z.int().min(0).max(MAX_POOL_SIZE),
       "How many members the pool has; they are named 1, 2, 3 and so on. Instead of `members`.",
@@ -84,7 +90,7 @@ export const pool = z
       "What runs in the guest: exactly one of `inline`, `file` and `squid`. May be left out where every " +
         "member has its own.",
     ),
-    healthCheck: option(healthCheck, "How a proxy shows that it works.").prefault({}),
+    healthCheck: checked,
     wait: option(
       z.enum(["ready", "started"]),
       "`ready`: `up` ends when each proxy answers through itself. `started`: `up` ends when the machines run; " +
@@ -97,10 +103,41 @@ export const pool = z
   })
   .meta({ oneOf: [{ required: ["size"] }, { required: ["members"] }] });
 
+const externalMember = z.strictObject({
+  endpoint: option(
+    z.strictObject({
+      host: option(proxyHost, "The proxy's host name or address."),
+      port: option(port, "The port that it listens on."),
+    }),
+    "Where the proxy is.",
+  ),
+  maxLeases: maxLeases.exactOptional(),
+  labels: option(labels, "Labels that are added to the pool's, or replace them.").exactOptional(),
+});
+
+const external = z.strictObject({
+  mode: option(
+    z.literal("External"),
+    "The proxies are somebody else's: they are checked and given out, nothing is made. Cannot change in place.",
+  ),
+  members: option(named("member", externalMember), "The members by name."),
+  maxLeases: maxLeases.default(5),
+  healthCheck: checked,
+  wait: option(
+    z.enum(["ready", "started"]),
+    "`ready`: `up` ends when each proxy answers through itself. `started`: their answers are not waited for.",
+  ).default("ready"),
+  labels: labels.default({}),
+});
+
+export const pool = z.discriminatedUnion("mode", [managed, external]);
+
 export const pools = option(
   named("pool", pool),
   "The pools of proxies: pool name to how many, where and of what kind.",
 );
 
 export type PoolConfig = z.output<typeof pool>;
+export type ManagedPool = z.output<typeof managed>;
+export type ExternalPool = z.output<typeof external>;
 export type MemberConfig = z.output<typeof member>;

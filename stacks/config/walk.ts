@@ -49,9 +49,38 @@ export function optionAt(schema: z.core.$ZodType, path: PropertyPath, value: unk
 }
 
 /** The keys that a map of fixed keys may have at this place. */
-export function knownKeys(schema: z.core.$ZodType): string[] {
-  const map = schema instanceof z.ZodObject ? schema : mapOf(schema);
+export function knownKeys(schema: z.core.$ZodType, value: unknown): string[] {
+  const chosen = schema instanceof z.ZodDiscriminatedUnion ? variantOf(schema, value) : schema;
+  const map = chosen instanceof z.ZodObject ? chosen : chosen && mapOf(chosen);
   return map === undefined ? [] : Object.keys(map.shape);
+}
+
+/**
+ * The other variant that a key belongs to: `mode`, `External` for the
+ * `endpoint` of a member whose pool is of another mode.
+ */
+export function otherVariant(
+  schema: z.core.$ZodType,
+  path: PropertyPath,
+  value: unknown,
+  key: string,
+): { discriminator: string; tag: string } | undefined {
+  const { schema: bare } = optionOf(schema);
+  if (bare instanceof z.ZodDiscriminatedUnion) {
+    const { discriminator } = bare.def;
+    const chosen = variantOf(bare, value);
+    for (const variant of bare.options) {
+      if (!(variant instanceof z.ZodObject) || variant === chosen) continue;
+      const there = optionAt(variant, path, value);
+      if (there !== undefined && knownKeys(there.schema, get(value, ...path)).includes(key)) {
+        return { discriminator, tag: String(tagOf(variant, discriminator)?.value) };
+      }
+    }
+  }
+  const [segment, ...rest] = path;
+  if (segment === undefined) return undefined;
+  const child = childOf(bare, segment, value);
+  return child && otherVariant(child, rest, get(value, segment), key);
 }
 
 function childOf(
@@ -72,13 +101,27 @@ export function mapOf(schema: z.core.$ZodType): z.ZodObject | undefined {
   return schema.options.find((form) => form instanceof z.ZodObject);
 }
 
-/** The variant that a value's discriminator chooses; where it chooses none and there is but one, that one. */
+/**
+ * The variant that a value's discriminator chooses, or its default; where it
+ * chooses none and there is but one, that one.
+ */
 export function variantOf(union: z.ZodDiscriminatedUnion, value: unknown): z.core.$ZodType | undefined {
   const wanted = get(value, union.def.discriminator);
   const chosen = union.options.find((variant) => {
     if (!(variant instanceof z.ZodObject)) return false;
-    const tag: unknown = variant.shape[union.def.discriminator];
-    return tag instanceof z.ZodLiteral && tag.values.has(wanted as z.core.util.Literal);
+    const tag = tagOf(variant, union.def.discriminator);
+    return tag !== undefined && (wanted === undefined ? tag.isDefault : tag.value === wanted);
   });
   return chosen ?? (union.options.length === 1 ? union.options[0] : undefined);
+}
+
+/** The value of its discriminator that chooses a variant. */
+function tagOf(
+  variant: z.ZodObject,
+  discriminator: string,
+): { value: unknown; isDefault: boolean } | undefined {
+  const { schema, fallback } = optionOf(variant.shape[discriminator]!);
+  return schema instanceof z.ZodLiteral
+    ? { value: schema.value, isDefault: fallback === schema.value }
+    : undefined;
 }

@@ -26,6 +26,7 @@ function clearTexts({ cloudInit }: Config, secretKeys: WarningContext["secretKey
 /** A squid that listens on another port than the check and the crawlers ask for never answers. */
 function otherPorts({ pools, cloudInit: texts }: Config, files: WarningContext["files"]): string[] {
   const found = Object.entries(pools).flatMap(([name, pool]) => {
+    if (pool.mode === "External") return [];
     const path = ["pools", name];
     const members = Object.entries(pool.members ?? { all: {} });
     return members.flatMap(([member, { cloudInit, port = pool.port }]) => {

@@ -1,5 +1,5 @@
 import type { DirectImage } from "../config/kvm";
-import type { MemberConfig, PoolConfig } from "../config/pool";
+import type { ManagedPool, MemberConfig } from "../config/pool";
 import { memberNames } from "../config/rules/members";
 import { ordered } from "./order";
 
@@ -10,11 +10,11 @@ export interface Member {
   maxLeases: number;
   labels: Readonly<Record<string, string>>;
   placement: { host?: string; zone?: string; machineType: string; image: string | DirectImage };
-  cloudInit: NonNullable<PoolConfig["cloudInit"]>;
+  cloudInit: NonNullable<ManagedPool["cloudInit"]>;
 }
 
 /** A pool's members in their order: 1 to N, or by name. */
-export function membersOf(poolName: string, pool: PoolConfig): Member[] {
+export function membersOf(poolName: string, pool: ManagedPool): Member[] {
   const own: [string, MemberConfig][] =
     pool.members === undefined
       ? memberNames(pool.size ?? 0).map((name) => [name, {}])

@@ -1,3 +1,10 @@
 /** The components for programs of your own. */
-export { EgressProxy as Proxy, type Endpoint, type MachineArgs, type ProxyArgs } from "./proxy";
+export {
+  EgressProxy as Proxy,
+  type Endpoint,
+  type ExternalProxyArgs,
+  type MachineArgs,
+  type ManagedProxyArgs,
+  type ProxyArgs,
+} from "./proxy";
 export { ProxyPool, type ProxyPoolArgs } from "./proxy-pool";

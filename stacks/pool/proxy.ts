@@ -4,10 +4,10 @@ import type { ProxyCheckInputs } from "@egress-proxies/providers/health/spec";
 import { KvmMachine, type KvmMachineArgs, type LibvirtMachine } from "@egress-proxies/providers/kvm/resource";
 import { Kvm2Machine } from "@egress-proxies/providers/kvm2/resource";
 import {
+  all,
   ComponentResource,
   type ComponentResourceOptions,
   type Input,
-  interpolate,
   type Output,
   output,
   secret,
@@ -18,25 +18,37 @@ const MACHINES = { kvm: KvmMachine, kvm2: Kvm2Machine };
 /** What a proxy's machine is built from, by the kind of its backend. */
 export type MachineArgs = { type: keyof typeof MACHINES } & KvmMachineArgs;
 
-export interface ProxyArgs {
+interface CommonArgs {
   /** The physical name, which stands in messages: `<stack>-<pool>-<member>`. */
   name: Input<string>;
   /** The pool's name. */
   pool: Input<string>;
-  /** The provider entry's name. */
+  /** The provider entry's name; empty for external endpoints. */
   provider: Input<string>;
-  /** The host's name. */
+  /** The host's name; empty for external endpoints. */
   host: Input<string>;
   /** The port that the proxy listens on. */
   port: Input<number>;
   /** How many users may hold a lease at once; 0 means none. */
   maxLeases: Input<number>;
   labels: Input<Readonly<Record<string, Input<string>>>>;
-  /** The machine. Its user-data is made a secret whatever it was before. */
-  machine: MachineArgs;
   /** How the proxy shows that it works. Address and generation come from the machine. */
   check: CheckArgs;
 }
+
+export interface ManagedProxyArgs extends CommonArgs {
+  mode: "Managed";
+  /** The machine. Its user-data is made a secret whatever it was before. */
+  machine: MachineArgs;
+}
+
+export interface ExternalProxyArgs extends CommonArgs {
+  mode: "External";
+  /** The host name or address of somebody else's proxy: it is checked and given out, nothing is made. */
+  address: Input<string>;
+}
+
+export type ProxyArgs = ManagedProxyArgs | ExternalProxyArgs;
 
 type CheckArgs = { [K in keyof Omit<ProxyCheckInputs, "host" | "generation">]: Input<ProxyCheckInputs[K]> };
 
@@ -44,11 +56,14 @@ type CheckArgs = { [K in keyof Omit<ProxyCheckInputs, "host" | "generation">]: I
 export interface Endpoint {
   name: string;
   pool: string;
+  mode: "Managed" | "External";
+  /** The provider entry; empty for external endpoints. */
   provider: string;
-  /** The host's name in the config. */
+  /** The host's name in the config; empty for external endpoints. */
   host: string;
   /** `http://ip:port`; empty while no address is known. */
   url: string;
+  /** The address; of external endpoints as the config says it, so it may be a name. */
   ip: string;
   port: number;
   maxLeases: number;
@@ -65,16 +80,15 @@ export class EgressProxy extends ComponentResource {
 
   constructor(name: string, args: ProxyArgs, options?: ComponentResourceOptions) {
     super(EgressProxy.__pulumiType, name, {}, options);
-    const machine = machineOf(`${name}-machine`, args.machine, { parent: this });
-    const check = new ProxyCheck(
-      `${name}-check`,
-      { ...args.check, host: machine.ip, generation: machine.generation },
-      { parent: this },
-    );
-    const { ip } = machine;
+    const { ip, generation } =
+      args.mode === "Managed"
+        ? machineOf(`${name}-machine`, args.machine, { parent: this })
+        : { ip: output(args.address), generation: "" };
+    const check = new ProxyCheck(`${name}-check`, { ...args.check, host: ip, generation }, { parent: this });
     this.endpoint = output({
       name: args.name,
       pool: args.pool,
+      mode: args.mode,
       provider: args.provider,
       host: args.host,
       url: urlOf(ip, args.port),
@@ -104,6 +118,8 @@ function machineOf(name: string, machine: MachineArgs, options: { parent: Egress
 }
 
 function urlOf(ip: Output<string>, port: Input<number>): Output<string> {
-  const url = interpolate`http://${ip}:${port}`;
-  return ip.apply((address) => (address === "" ? output("") : url));
+  return all([ip, port]).apply(([address, at]) => {
+    if (address === "") return "";
+    return `http://${address.includes(":") ? `[${address}]` : address}:${at}`;
+  });
 }

@@ -2,13 +2,13 @@ import { CLOUD_INIT_SOURCES } from "../cloud-init";
 import { type Problem, problem } from "../problem";
 import type { PropertyPath } from "../property-path";
 import { entries, get, isMap } from "../raw";
-import { rawMembers } from "./members";
+import { isManaged, rawMembers } from "./members";
 import type { Rule } from "./rule";
 
 /** Where options exclude each other, exactly one is set. */
 export const choices: Rule = ({ pools }) =>
   entries(pools).flatMap(([name, pool]) => {
-    if (!isMap(pool)) return [];
+    if (!isMap(pool) || !isManaged(pool)) return [];
     const path = ["pools", name];
     return [
       ...exactlyOne(path, pool, ["size", "members"]),

@@ -21,6 +21,12 @@ export function rawMembers(poolName: string, pool: unknown): RawMember[] {
   return [...named, ...numbered];
 }
 
+/** Whether machines are built for a pool; one of an unknown mode is reported for that alone. */
+export function isManaged(pool: unknown): boolean {
+  const mode = get(pool, "mode");
+  return mode === undefined || mode === "Managed";
+}
+
 /** The members of a pool that is given by its size. */
 export function memberNames(size: number): string[] {
   return Array.from({ length: size }, (_, index) => String(index + 1));

@@ -3,7 +3,7 @@ import { chooseFrom } from "../nearest";
 import { type Problem, problem } from "../problem";
 import type { PropertyPath } from "../property-path";
 import { entries, get, isMap, items, text } from "../raw";
-import { cloudInits, rawMembers, rawPlacement } from "./members";
+import { cloudInits, isManaged, rawMembers, rawPlacement } from "./members";
 import type { Rule } from "./rule";
 
 /** What a pool names in its provider entry must be there. */
@@ -66,6 +66,7 @@ function hostOutsideZone(path: PropertyPath, placement: unknown, hosts: unknown[
 /** Every member needs an image, be it its own or the pool's. */
 export const images: Rule = ({ pools }) =>
   entries(pools).flatMap(([poolName, pool]) => {
+    if (!isManaged(pool)) return [];
     const lacking = rawMembers(poolName, pool).some(
       (member) => rawPlacement(pool, member).image === undefined,
     );

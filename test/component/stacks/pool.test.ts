@@ -18,8 +18,9 @@ const owner = { project: "egress-proxies", stack: "dev", name: "dev-crawl-1" };
 const host = { name: "lab1", address: "192.0.2.10", pool: "default", network: "default" };
 const image = { key: "debian-12", url: "debian-12.qcow2", sha256: "SHA256SUMS" };
 
-function proxyArgs(machine: Partial<egress.ProxyArgs["machine"]> = {}): egress.ProxyArgs {
+function proxyArgs(machine: Partial<egress.MachineArgs> = {}): egress.ManagedProxyArgs {
   return {
+    mode: "Managed",
     name: "dev-crawl-1",
     pool: "crawl",
     provider: "lab",
@@ -93,6 +94,7 @@ describe("Proxy", () => {
     assert.deepEqual(endpoint, {
       name: "dev-crawl-1",
       pool: "crawl",
+      mode: "Managed",
       provider: "lab",
       host: "lab1",
       url: "http://192.0.2.1:3128",
@@ -140,6 +142,23 @@ describe("Proxy", () => {
     const { port } = await resolved(new egress.Proxy("crawl-1", { ...args, port: output(8080) }).endpoint);
     const { vcpus, userData } = only(registered, MACHINE).inputs;
     assert.deepEqual([vcpus, userData, port], [4, secretOf("u"), 8080]);
+  });
+
+  it("is nothing but a check where the proxy is somebody else's", async () => {
+    const registered = fakeEngine();
+    const { machine, ...common } = proxyArgs();
+    const args = { ...common, mode: "External", provider: "", host: "", address: "2001:db8::1" } as const;
+    const endpoint = await resolved(new egress.Proxy("out-a", args).endpoint);
+    assert.deepEqual(
+      registered.map(({ type }) => type),
+      [PROXY, CHECK],
+    );
+    const { host: checked, generation } = only(registered, CHECK).inputs;
+    assert.deepEqual([checked, generation], ["2001:db8::1", ""]);
+    assert.deepEqual(
+      [endpoint.mode, endpoint.url, endpoint.ip, endpoint.ready],
+      ["External", "http://[2001:db8::1]:3128", "2001:db8::1", true],
+    );
   });
 
   it("has no URL while the machine has no address", async () => {

@@ -102,6 +102,39 @@ describe("deploy", () => {
     assert.deepEqual(hostsOf(registered), ["b", "b"]);
   });
 
+  it("refuses to change mode or provider in place, says how to move, and touches nothing", async () => {
+    const { lab } = providers(host("a"));
+    const out = { mode: "External", members: { "1": { endpoint: { host: "192.0.2.9", port: 8080 } } } };
+    const cases: [Json, string, RegExp][] = [
+      [
+        { ...crawl({ size: 2, provider: "rack" }), ...{ out } },
+        "dev-crawl-2",
+        /pools\.crawl\.provider: dev-crawl-2 runs on lab/,
+      ],
+      [{ crawl: out }, "dev-crawl-1", /pools\.crawl\.mode: dev-crawl-1 is Managed/],
+      [
+        { ...crawl({ size: 2 }), out: crawl({ size: 1 }).crawl },
+        "",
+        /pools\.out\.mode: dev-out-1 is External/,
+      ],
+    ];
+    for (const [pools, standing, wanted] of cases) {
+      const registered = stack({ providers: { lab, rack: lab }, pools });
+      const machines = new Map(standing === "" ? [] : [[standing, { host: "a", entry: "lab" }]]);
+      await assert.rejects(
+        deploy({ previous: async () => ({ machines, external: new Set(["dev-out-1"]) }) }),
+        (error) => {
+          assert.ok(RunError.isInstance(error));
+          assert.match(error.message, /^The config has 1 problem; nothing was changed:/);
+          assert.match(error.message, wanted);
+          assert.match(error.message, /To move: add a pool of another name/);
+          return true;
+        },
+      );
+      assert.deepEqual(registered, []);
+    }
+  });
+
   it("goes on with a warning where the last state cannot be read", async () => {
     const registered = stack({ providers: providers(host("a"), host("b")), pools: crawl({ size: 2 }) });
     const { proxies } = await deploy({ previous: () => Promise.reject(new Error("unknown stack")) });

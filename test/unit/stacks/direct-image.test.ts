@@ -15,7 +15,7 @@ function machinesOf(raw: RawConfig) {
   const result = parseConfig(raw, context);
   if ("problems" in result) assert.fail(listing(result.problems));
   return plan(result.config, { ...context, previous: {}, files: {} }).flatMap(({ proxies }) =>
-    proxies.map(({ machine }) => machine),
+    proxies.flatMap((proxy) => (proxy.mode === "Managed" ? [proxy.machine] : [])),
   );
 }
 

@@ -19,6 +19,8 @@ function problemsOf(raw: RawConfig, stack = "dev"): Problem[] {
 
 const pathsOf = (problems: Problem[]) => problems.map(({ path }) => path);
 
+const elsewhere = { host: "proxy.example.org", port: 8080 };
+
 /** The one problem of a config with one mistake. */
 function onlyProblem(raw: RawConfig, stack?: string): Problem {
   const problems = problemsOf(raw, stack);
@@ -36,6 +38,7 @@ describe("parseConfig", () => {
       machineTypes: {},
     });
     assert.deepEqual(pools.crawl, {
+      mode: "Managed",
       provider: "lab",
       size: 2,
       port: 3128,
@@ -61,9 +64,14 @@ describe("parseConfig", () => {
   });
 
   it("keeps an explicit 0 of maxLeases, for the pool and for a member", () => {
-    const { pools } = parsed(sample({ crawl: pool({ maxLeases: 0, members: { a: { maxLeases: 0 } } }) }));
-    assert.equal(pools.crawl?.maxLeases, 0);
-    assert.equal(pools.crawl?.members?.a?.maxLeases, 0);
+    const { pools } = parsed(
+      sample({
+        crawl: pool({ maxLeases: 0, members: { a: { maxLeases: 0 } } }),
+        out: { mode: "External", maxLeases: 0, members: { a: { endpoint: elsewhere, maxLeases: 0 } } },
+      }),
+    );
+    for (const { maxLeases, members } of [pools.crawl!, pools.out!])
+      assert.deepEqual([maxLeases, members?.a?.maxLeases], [0, 0]);
   });
 
   it("takes a member that is written as a bare key", () => {
@@ -212,6 +220,64 @@ describe("parseConfig and secrets", () => {
     const problems = problemsOf(sample(undefined, [pasted]));
     assert.equal(problems.length, 2);
     assert.ok(!listing(problems).includes(CANARY), listing(problems));
+  });
+});
+
+describe("parseConfig and modes", () => {
+  const external = (more: object = {}) =>
+    sample({ out: { mode: "External", members: { a: { endpoint: elsewhere } }, ...more } });
+
+  it("takes an external pool that says nothing but where its members are", () => {
+    const { out } = parsed(external()).pools;
+    assert.deepEqual(
+      [out?.mode, out?.maxLeases, out?.wait, out?.healthCheck.expectedStatus, out?.members],
+      ["External", 5, "ready", 204, { a: { endpoint: elsewhere } }],
+    );
+  });
+
+  for (const [option, value] of Object.entries({
+    provider: "lab",
+    size: 2,
+    port: 3128,
+    placement: { image: "debian-12" },
+    cloudInit: { inline: "x" },
+    bootTimeoutSeconds: 60,
+  })) {
+    it(`forbids an external pool's ${option}, and says whose it is`, () => {
+      const problem = onlyProblem(external({ [option]: value }));
+      assert.equal(problem.path, `egress:pools.out.${option}`);
+      assert.equal(problem.message, "is an option of mode: Managed only");
+      assert.match(problem.remedy, /^Take it out, or set mode: Managed\./);
+    });
+  }
+
+  it("forbids a managed member's endpoint, and an external member's placement", () => {
+    const managed = onlyProblem(sample({ crawl: pool({ members: { a: { endpoint: elsewhere } } }) }));
+    assert.equal(managed.path, "egress:pools.crawl.members.a.endpoint");
+    assert.equal(managed.message, "is an option of mode: External only");
+    const members = { a: { endpoint: elsewhere, placement: { host: "lab1" } } };
+    assert.equal(onlyProblem(external({ members })).message, "is an option of mode: Managed only");
+  });
+
+  it("wants host and port of an endpoint, and members of an external pool", () => {
+    assert.deepEqual(pathsOf(problemsOf(external({ members: { a: { endpoint: {} }, b: {} } }))), [
+      "egress:pools.out.members.a.endpoint.host",
+      "egress:pools.out.members.a.endpoint.port",
+      "egress:pools.out.members.b.endpoint",
+    ]);
+    assert.equal(onlyProblem(external({ members: undefined })).path, "egress:pools.out.members");
+    const url = { host: "http://proxy.example.org", port: 8080 };
+    assert.equal(
+      onlyProblem(external({ members: { a: { endpoint: url } } })).path,
+      "egress:pools.out.members.a.endpoint.host",
+    );
+  });
+
+  it("wants a provider of a managed pool, and a mode that there is", () => {
+    const { provider, ...without } = pool({ size: 1 });
+    assert.equal(onlyProblem(sample({ crawl: without })).path, "egress:pools.crawl.provider");
+    const problem = onlyProblem(external({ mode: "external" }));
+    assert.deepEqual([problem.path, problem.remedy], ["egress:pools.out.mode", "Did you mean External?"]);
   });
 });
 

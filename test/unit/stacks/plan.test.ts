@@ -4,15 +4,19 @@ import { parseConfig } from "../../../stacks/config/parse";
 import { listing } from "../../../stacks/config/problem";
 import type { RawConfig } from "../../../stacks/config/rules/rule";
 import { type PlanContext, plan } from "../../../stacks/plan/plan";
-import type { PlannedProxy } from "../../../stacks/plan/planned";
+import type { ExternalProxy, ManagedProxy, PlannedProxy } from "../../../stacks/plan/planned";
 import { context, host, pool, sample } from "./sample";
 
-function planned(raw: RawConfig, more: Partial<PlanContext> = {}): PlannedProxy[] {
+function allPlanned(raw: RawConfig, more: Partial<PlanContext> = {}): PlannedProxy[] {
   const result = parseConfig(raw, context);
   if ("problems" in result) assert.fail(listing(result.problems));
   return plan(result.config, { ...context, previous: {}, files: {}, ...more }).flatMap(
     ({ proxies }) => proxies,
   );
+}
+
+function planned(raw: RawConfig, more: Partial<PlanContext> = {}): ManagedProxy[] {
+  return allPlanned(raw, more).filter((proxy) => proxy.mode === "Managed");
 }
 
 describe("plan", () => {
@@ -26,6 +30,7 @@ describe("plan", () => {
     ]);
     assert.deepEqual(planned(raw), [
       {
+        mode: "Managed",
         name: "dev-crawl-1",
         pool: "crawl",
         member: "1",
@@ -77,6 +82,43 @@ describe("plan", () => {
     const [one] = planned(raw);
     const [two] = planned({ ...raw, providers: { lab: { ...raw.providers.lab, type: "kvm2" } } });
     assert.deepEqual(two, { ...one, machine: { ...one!.machine, type: "kvm2" } });
+  });
+
+  it("makes of an external member only its check", () => {
+    const members = {
+      a: { endpoint: { host: "192.0.2.9", port: 8080 }, maxLeases: 1, labels: { tier: "2" } },
+    };
+    const out = { mode: "External", members, labels: { team: "x" }, wait: "started" };
+    const { crawl } = { crawl: pool({ size: 1 }) };
+    assert.deepEqual(
+      allPlanned(sample({ crawl, out })).filter(({ mode }) => mode === "External"),
+      [
+        {
+          mode: "External",
+          name: "dev-out-a",
+          pool: "out",
+          member: "a",
+          provider: "",
+          host: "",
+          port: 8080,
+          maxLeases: 1,
+          labels: { team: "x", tier: "2" },
+          address: "192.0.2.9",
+          check: {
+            name: "dev-out-a",
+            port: 8080,
+            target: { url: "http://cp.cloudflare.com/generate_204", expectedStatus: 204 },
+            allowedClients: [],
+            wait: "none",
+            intervalSeconds: 5,
+            timeoutSeconds: 10,
+            failureThreshold: 3,
+            recoveryThreshold: 2,
+            waitTimeoutSeconds: 600,
+          },
+        } satisfies ExternalProxy,
+      ],
+    );
   });
 
   it("names the members of a size 1, 2, 3, in this order beyond ten", () => {
@@ -171,7 +213,7 @@ describe("plan", () => {
 
   it("spreads over the hosts and leaves members where they were", () => {
     const hosts = [host("h1"), host("h2")];
-    const hostsOf = (proxies: PlannedProxy[]) =>
+    const hostsOf = (proxies: ManagedProxy[]) =>
       Object.fromEntries(proxies.map(({ name, host: at }) => [name, at]));
     const before = hostsOf(
       planned(sample({ crawl: pool({ members: { a: null, b: null, c: null } }) }, hosts)),
