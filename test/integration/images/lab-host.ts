@@ -20,6 +20,8 @@ export class LabHost implements PublishHost {
   /** All connections end once so many bytes went to the daemon. */
   cutAfter = Number.POSITIVE_INFINITY;
   sent = 0;
+  /** A connection that was cut is followed by a sound one, as one dialled anew. */
+  heals = false;
   private readonly clients = new Map<string, Promise<LibvirtClient>>();
 
   /** Publishers of this process share their work per host name; another name makes a rival of its own. */
@@ -77,8 +79,10 @@ export class LabHost implements PublishHost {
     for (const name of await this.volumes(prefix)) await this.remove(name);
   }
 
-  private client(kind: string): Promise<LibvirtClient> {
-    const client = this.clients.get(kind) ?? this.open();
+  private async client(kind: string): Promise<LibvirtClient> {
+    const known = this.clients.get(kind);
+    if (known !== undefined && !(this.heals && (await known).closed)) return known;
+    const client = this.open();
     this.clients.set(kind, client);
     return client;
   }
@@ -100,6 +104,7 @@ export class LabHost implements PublishHost {
             // Half a packet may go out, as on a real link.
             if (rest > 0) await new Promise((done) => socket.write(chunk.subarray(0, rest), done));
             socket.destroy();
+            if (this.heals) this.cutAfter = Number.POSITIVE_INFINITY;
             return;
           }
           await new Promise((done) => socket.write(chunk, done));
