@@ -60,9 +60,31 @@ export async function withLab<T>(work: (lab: BenchLab) => Promise<T>): Promise<T
       network: "default",
     };
     await warmUp(host);
-    return await work({ host, folder });
+    return await unlessInterrupted(work({ host, folder }));
   } finally {
     await down();
+  }
+}
+
+/** Ctrl-C ends the measuring, so that the lab is taken down as after any other failure. */
+async function unlessInterrupted<T>(work: Promise<T>): Promise<T> {
+  let interrupt = () => {};
+  const interrupted = new Promise<never>((_resolve, reject) => {
+    interrupt = () =>
+      reject(
+        new PermanentError({
+          reason: "Interrupted",
+          message: "the benchmark was interrupted",
+          remedy: "Run it again",
+        }),
+      );
+  });
+  const signals = ["SIGINT", "SIGTERM"] as const;
+  for (const signal of signals) process.on(signal, interrupt);
+  try {
+    return await Promise.race([work, interrupted]);
+  } finally {
+    for (const signal of signals) process.off(signal, interrupt);
   }
 }
 
