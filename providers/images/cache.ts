@@ -14,7 +14,7 @@ export interface CacheOptions {
   maxCacheBytes?: number;
 }
 
-const DEFAULT_MAX_CACHE_BYTES = 20 * 1024 ** 3;
+export const DEFAULT_MAX_CACHE_BYTES = 20 * 1024 ** 3;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 const hex = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`));
@@ -63,11 +63,14 @@ export async function listCache(options: CacheOptions = {}): Promise<CacheEntry[
  * Takes away the images used longest ago until the rest keeps to the limit,
  * and what ended processes left behind. Never what a living process uses.
  *
- * @returns the images taken away
+ * @param options with `dryRun` nothing is taken away but the marks of ended
+ * processes, without which their images would count as in use
+ * @returns the images taken away, or that would be
  */
-export async function pruneCache(options: CacheOptions = {}): Promise<CacheEntry[]> {
+export async function pruneCache(options: CacheOptions & { dryRun?: boolean } = {}): Promise<CacheEntry[]> {
   const dir = cacheDirectory(options);
-  await clearDeadProcesses(dir);
+  await clearDeadLinks(dir);
+  if (!options.dryRun) await clearOldParts(dir);
   const entries = await listCache(options);
   const removed: CacheEntry[] = [];
   let kept = entries.reduce((sum, { size, inUse }) => sum + (inUse ? size : 0), 0);
@@ -75,7 +78,7 @@ export async function pruneCache(options: CacheOptions = {}): Promise<CacheEntry
     if (kept + entry.size <= maxCacheBytes(options)) {
       kept += entry.size;
     } else {
-      await removeEntry(dir, entry.source.sha256);
+      if (!options.dryRun) await removeEntry(dir, entry.source.sha256);
       removed.push(entry);
     }
   }
@@ -173,8 +176,7 @@ export async function partPath(dir: string, { hex }: Digest): Promise<string> {
   return own;
 }
 
-/** Links of ended processes go at once; partial files stay a day, to be taken over. */
-async function clearDeadProcesses(dir: string): Promise<void> {
+async function clearDeadLinks(dir: string): Promise<void> {
   const inUse = join(dir, "in-use");
   for (const token of await names(inUse)) {
     const path = join(inUse, token);
@@ -182,6 +184,10 @@ async function clearDeadProcesses(dir: string): Promise<void> {
     const gone = liveness === "dead" || (liveness === "elsewhere" && (await ageMs(path)) > 7 * DAY_MS);
     if (gone) await rm(path, { recursive: true, force: true });
   }
+}
+
+/** What ended processes did not finish stays a day, to be taken over. */
+async function clearOldParts(dir: string): Promise<void> {
   const partial = join(dir, "partial");
   for (const name of await names(partial)) {
     const path = join(partial, name);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, fork } from "node:child_process";
-import { readdir, readFile, truncate, writeFile } from "node:fs/promises";
+import { readdir, readFile, truncate, utimes, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { listCache, pruneCache } from "@egress-proxies/providers/images/cache";
@@ -70,6 +70,25 @@ describe("image cache", () => {
       );
       assert.equal(sha256(await readFile(held.path)), held.sha256);
     })).timeout(30_000);
+
+  it("says what a pruning would take away, and takes away nothing, not even a download to go on with", () =>
+    withDisks(async (server, cacheDir) => {
+      await openElsewhere([disk(server, 1), disk(server, 2)], { cacheDir });
+      const part = join(cacheDir, "partial", `${"0".repeat(64)}.gone.part`);
+      await writeFile(part, "half");
+      await utimes(part, 0, 0);
+      const limits = { cacheDir, maxCacheBytes: 0 };
+      const would = await pruneCache({ ...limits, dryRun: true });
+      assert.deepEqual(
+        would.map(({ sha256 }) => sha256).sort(),
+        [1, 2].map((seed) => disk(server, seed).sha256).sort(),
+      );
+      assert.equal((await listCache({ cacheDir })).length, 2);
+      assert.deepEqual(await readdir(join(cacheDir, "partial")), [basename(part)]);
+      assert.deepEqual(await pruneCache(limits), would);
+      assert.deepEqual(await listCache({ cacheDir }), []);
+      assert.deepEqual(await readdir(join(cacheDir, "partial")), []);
+    }));
 
   it("fetches again what was cut short on this machine's disk", () =>
     withDisks(async (server, cacheDir) => {
