@@ -18,7 +18,7 @@ import { configWarnings } from "./config/warnings";
 import { hostFileWarnings } from "./host-files";
 import { inPlaceProblems } from "./plan/in-place";
 import { plan } from "./plan/plan";
-import { type Endpoint, ProxyPool } from "./pool";
+import { type Endpoint, type PoolStatus, ProxyPool } from "./pool";
 import { NOTHING_BEFORE, type Previous, placementsOf, readPrevious } from "./previous";
 import { rawConfig, secretKeys } from "./raw-config";
 
@@ -27,6 +27,7 @@ export interface StackOutputs {
   proxies: Output<Endpoint[]>;
   /** `http://ip:port` of every proxy whose address is known. */
   urls: Output<string[]>;
+  pools: Output<PoolStatus[]>;
 }
 
 export interface ProgramOptions {
@@ -56,11 +57,15 @@ export async function deploy({ previous = ownState }: ProgramOptions = {}): Prom
   if (unmovable.length > 0) return refuse(unmovable);
 
   const pools = planned.map(
-    ({ name, proxies }) =>
-      new ProxyPool(name, { members: Object.fromEntries(proxies.map((proxy) => [proxy.member, proxy])) }),
+    ({ name, proxies, maxUnavailable }) =>
+      new ProxyPool(name, {
+        members: Object.fromEntries(proxies.map((proxy) => [proxy.member, proxy])),
+        maxUnavailable,
+        standing: proxies.filter((proxy) => before.machines.has(proxy.name)).map(({ member }) => member),
+      }),
   );
   const proxies = all(pools.map(({ endpoints }) => endpoints)).apply((endpoints) => endpoints.flat());
-  return { proxies, urls: output(proxies).apply(urlsOf) };
+  return { proxies, urls: output(proxies).apply(urlsOf), pools: all(pools.map(({ status }) => status)) };
 }
 
 function ownState(): Promise<Previous> {
@@ -75,7 +80,8 @@ async function orNothing(previous: () => Promise<Previous>): Promise<Previous> {
     const why = error instanceof Error ? error.message : String(error);
     await log.warn(
       `The stack's last state cannot be read: ${why}. Machines are placed as if the stack were new: look at ` +
-        "the preview before you go on, and pin members with placement.host where they would move.",
+        "the preview before you go on, and pin members with placement.host where they would move; a change also " +
+        "rebuilds all members of a pool at once.",
     );
     return NOTHING_BEFORE;
   }

@@ -58,6 +58,7 @@ export function explain(issue: z.core.$ZodIssue, schema: z.ZodType, raw: unknown
         chooseFrom(String(value), issue.values.map(String), ""),
       );
     case "invalid_union":
+      if (discriminators(issue).length === 0) return report(issue.message, describe);
       return report("is none of the possible values", chooseFrom(String(value), discriminators(issue), ""));
     case "too_small":
       return report(tooSmall(issue), `${range(option) ?? "Add what is missing."} ${describe}`);

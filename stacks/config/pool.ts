@@ -61,6 +61,16 @@ const member = z.strictObject({
   labels: option(labels, "Labels that are added to the pool's, or replace them.").exactOptional(),
 });
 
+const COUNT_OR_SHARE = 'must be a number of members, 1 or more, or a percentage such as "25%"';
+
+const maxUnavailable = option(
+  z.union([z.int().min(1), z.string().regex(/^(100|[1-9]?[0-9])%$/, { error: COUNT_OR_SHARE })], {
+    error: COUNT_OR_SHARE,
+  }),
+  "How many members a change may rebuild at once: a number, or a percentage of the pool, rounded down but at " +
+    "least 1. The next ones wait until the checks of those before them pass.",
+);
+
 const checked = option(healthCheck, "How a proxy shows that it works.").prefault({});
 
 const managed = z
@@ -84,6 +94,7 @@ const managed = z
     ).exactOptional(),
     port: proxyPort.default(DEFAULT_PORT),
     maxLeases: maxLeases.default(5),
+    maxUnavailable: maxUnavailable.default(1),
     placement: option(placement, "Where members run and what they are built from.").prefault({}),
     cloudInit: option(
       cloudInit.exactOptional(),

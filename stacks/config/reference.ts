@@ -148,6 +148,7 @@ function kindOf(schema: z.core.$ZodType): string {
   if (schema instanceof z.ZodArray) return `list of ${kindOf(optionOf(schema.element).schema)}s`;
   if (schema instanceof z.ZodString) return "text";
   if (mapOf(schema) !== undefined) return "text or map";
+  if (schema instanceof z.ZodUnion) return schema.options.map((form) => kindOf(form)).join(" or ");
   return "map";
 }
 

@@ -7,6 +7,7 @@ import { type Member, membersOf } from "./members";
 import { ordered } from "./order";
 import { type Placements, place } from "./placement";
 import type { ExternalProxy, ManagedProxy, PlannedPool, PlannedProxy } from "./planned";
+import { unavailableAtOnce } from "./rolling";
 import { type UserDataFiles, userDataOf } from "./user-data";
 
 export interface PlanContext {
@@ -41,6 +42,7 @@ export function plan(config: Config, context: PlanContext): PlannedPool[] {
 
   return pools.map(({ name, pool, members = [] }) => ({
     name,
+    maxUnavailable: pool.mode === "External" ? 0 : unavailableAtOnce(pool.maxUnavailable, members.length),
     proxies:
       pool.mode === "External"
         ? externalProxies(name, pool, context.stack)

@@ -37,5 +37,7 @@ export type PlannedProxy = ManagedProxy | ExternalProxy;
 
 export interface PlannedPool {
   name: string;
+  /** How many members may be rebuilt at once; 0 where nothing is ever built. */
+  maxUnavailable: number;
   proxies: PlannedProxy[];
 }

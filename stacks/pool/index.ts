@@ -7,4 +7,4 @@ export {
   type ManagedProxyArgs,
   type ProxyArgs,
 } from "./proxy";
-export { ProxyPool, type ProxyPoolArgs } from "./proxy-pool";
+export { type PoolStatus, ProxyPool, type ProxyPoolArgs } from "./proxy-pool";

@@ -7,6 +7,7 @@ import {
   all,
   ComponentResource,
   type ComponentResourceOptions,
+  type CustomResourceOptions,
   type Input,
   type Output,
   output,
@@ -77,14 +78,17 @@ export interface Endpoint {
 export class EgressProxy extends ComponentResource {
   static readonly __pulumiType = "egress:index:Proxy";
   readonly endpoint: Output<Endpoint>;
+  /** Done when the proxy answers: what depends on it waits for that. */
+  readonly check: ProxyCheck;
 
   constructor(name: string, args: ProxyArgs, options?: ComponentResourceOptions) {
     super(EgressProxy.__pulumiType, name, {}, options);
     const { ip, generation } =
       args.mode === "Managed"
-        ? machineOf(`${name}-machine`, args.machine, { parent: this })
+        ? // Children do not inherit what their component depends on.
+          machineOf(`${name}-machine`, args.machine, { parent: this, ...dependencies(options) })
         : { ip: output(args.address), generation: "" };
-    const check = new ProxyCheck(`${name}-check`, { ...args.check, host: ip, generation }, { parent: this });
+    this.check = new ProxyCheck(`${name}-check`, { ...args.check, host: ip, generation }, { parent: this });
     this.endpoint = output({
       name: args.name,
       pool: args.pool,
@@ -96,14 +100,14 @@ export class EgressProxy extends ComponentResource {
       port: args.port,
       maxLeases: args.maxLeases,
       labels: args.labels,
-      ready: check.ready,
-      reason: check.reason,
+      ready: this.check.ready,
+      reason: this.check.reason,
     });
     this.registerOutputs({ endpoint: this.endpoint });
   }
 }
 
-function machineOf(name: string, machine: MachineArgs, options: { parent: EgressProxy }): LibvirtMachine {
+function machineOf(name: string, machine: MachineArgs, options: CustomResourceOptions): LibvirtMachine {
   const { type, userData, vendorData, networkConfig, ...args } = machine;
   return new MACHINES[type](
     name,
@@ -115,6 +119,10 @@ function machineOf(name: string, machine: MachineArgs, options: { parent: Egress
     },
     options,
   );
+}
+
+function dependencies({ dependsOn }: ComponentResourceOptions = {}): CustomResourceOptions {
+  return dependsOn === undefined ? {} : { dependsOn };
 }
 
 function urlOf(ip: Output<string>, port: Input<number>): Output<string> {

@@ -135,6 +135,19 @@ describe("deploy", () => {
     }
   });
 
+  it("reports each pool's size, how many are ready, and how many a change leaves alone", async () => {
+    const out = { mode: "External", members: { a: { endpoint: { host: "192.0.2.9", port: 8080 } } } };
+    stack({
+      providers: providers(host("a")),
+      pools: { ...crawl({ size: 8, maxUnavailable: "25%" }), shop: crawl({ size: 1 }).crawl, out },
+    });
+    assert.deepEqual(await resolved((await deploy()).pools), [
+      { name: "crawl", size: 8, ready: 8, minReady: 6 },
+      { name: "out", size: 1, ready: 1, minReady: 1 },
+      { name: "shop", size: 1, ready: 1, minReady: 0 },
+    ]);
+  });
+
   it("goes on with a warning where the last state cannot be read", async () => {
     const registered = stack({ providers: providers(host("a"), host("b")), pools: crawl({ size: 2 }) });
     const { proxies } = await deploy({ previous: () => Promise.reject(new Error("unknown stack")) });

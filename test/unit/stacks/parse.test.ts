@@ -43,6 +43,7 @@ describe("parseConfig", () => {
       size: 2,
       port: 3128,
       maxLeases: 5,
+      maxUnavailable: 1,
       placement: { machineType: "small", image: "debian-12" },
       cloudInit: {
         squid: { allowedClients: ["192.0.2.0/24"], allowedDestinations: [] },
@@ -279,6 +280,24 @@ describe("parseConfig and modes", () => {
     const problem = onlyProblem(external({ mode: "external" }));
     assert.deepEqual([problem.path, problem.remedy], ["egress:pools.out.mode", "Did you mean External?"]);
   });
+});
+
+describe("parseConfig and maxUnavailable", () => {
+  for (const value of [1, 50, "1%", "25%", "100%"]) {
+    it(`takes ${value}`, () => {
+      assert.equal(
+        parsed(sample({ crawl: pool({ size: 2, maxUnavailable: value }) })).pools.crawl?.mode,
+        "Managed",
+      );
+    });
+  }
+  for (const value of [0, -1, 1.5, "25", "101%", "a%", null]) {
+    it(`refuses ${JSON.stringify(value)}`, () => {
+      const problem = onlyProblem(sample({ crawl: pool({ size: 2, maxUnavailable: value }) }));
+      assert.equal(problem.path, "egress:pools.crawl.maxUnavailable");
+      assert.match(problem.message, /must be (at least 1|a number of members, 1 or more, or a percentage)/);
+    });
+  }
 });
 
 describe("parseConfig across options", () => {
