@@ -48,6 +48,21 @@ const CLOSE_TIMEOUT_MS = 1_000;
 const OpenFailure = { ADMINISTRATIVELY_PROHIBITED: 1, CONNECT_FAILED: 2, UNKNOWN_CHANNEL_TYPE: 3 } as const;
 
 /**
+ * Succeeds where somebody listens on the socket $1. A killed daemon leaves its socket's file behind, so the
+ * kernel's list (proc(5), /proc/net/unix: flags are the fourth column, the path is the last) has the last word;
+ * where there is none the file must do.
+ */
+const LISTENING = [
+  'test -S "$1" && test -w "$1" || exit 1',
+  "test -r /proc/net/unix || exit 0",
+  'real=$(readlink -f "$1")',
+  "while read -r _ _ _ flags _ _ _ path",
+  'do test "$flags" = 00010000 && { test "$path" = "$1" || test "$path" = "$real"; } && exit 0',
+  "done </proc/net/unix",
+  "exit 1",
+].join("; ");
+
+/**
  * Opens a connection, through the jump hosts that ssh_config names. All key material
  * is read now. Throws TransientError (Unreachable, Timeout, CredentialsUnavailable) or
  * PermanentError (Unauthorized, HostKeyMismatch, HostKeyUnknown, HostKeyRevoked,
@@ -197,11 +212,10 @@ class Connection implements SshConnection {
     });
   }
 
-  /** Whether the login sees a socket at the path that it may write to. */
+  /** Whether the login sees a socket at the path that it may write to and that somebody listens on. */
   private async isOpenableSocket(path: string): Promise<boolean> {
     try {
-      const word = shellWord(path);
-      const probe = await this.exec(`test -S ${word} && test -w ${word}`);
+      const probe = await this.exec(`sh -c ${shellWord(LISTENING)} sh ${shellWord(path)}`);
       await probe.end().resume().toArray();
       return true;
     } catch (error) {

@@ -2,7 +2,7 @@ import { PermanentError, TransientError } from "../machine/errors";
 
 /**
  * The SSH server's policy refuses to forward to Unix sockets (`AllowStreamLocalForwarding no`).
- * OpenSSH gives no reason, so a socket that is there and on which nobody listens looks the same.
+ * OpenSSH gives no reason: that somebody listens on the socket tells it from a daemon that is gone.
  */
 export class ForwardingRefusedError extends PermanentError {
   constructor(

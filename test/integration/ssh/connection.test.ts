@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
@@ -117,6 +118,22 @@ describe("an SSH connection", () => {
     await assert.rejects(
       (await connect(strict.target())).openUnixSocket(path),
       (error: unknown) => error instanceof ForwardingRefusedError && error.path === path,
+    );
+  });
+
+  it("tells a socket whose daemon was killed from a forbidden one", async () => {
+    const path = shop.path("abandoned");
+    const daemon = spawn(process.execPath, [
+      "-e",
+      "net.createServer().listen(process.argv[1], () => console.log())",
+      path,
+    ]);
+    await once(daemon.stdout, "data");
+    daemon.kill("SIGKILL"); // its socket's file stays
+    await once(daemon, "exit");
+    await assert.rejects(
+      (await connect(sshd.target())).openUnixSocket(path),
+      (error: unknown) => error instanceof SocketUnavailableError && error.path === path,
     );
   });
 
