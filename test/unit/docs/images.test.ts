@@ -10,7 +10,8 @@ describe("docs/images.md", () => {
   it("has a remedy for every error on an image's way, and for none that there is not", () => {
     const used = readdirSync(ROOM).flatMap((file) =>
       [...readFileSync(join(ROOM, file), "utf8").matchAll(/\breason:\s*([^,;}]+)/g)].flatMap(
-        ([, value = ""]) => [...value.matchAll(/"([A-Z][A-Za-z]*[a-z][A-Za-z]*)"/g)].map(([, word = ""]) => word),
+        ([, value = ""]) =>
+          [...value.matchAll(/"([A-Z][A-Za-z]*[a-z][A-Za-z]*)"/g)].map(([, word = ""]) => word),
       ),
     );
     const [, errors = ""] = readFileSync(join(ROOT, "docs/images.md"), "utf8").split("\n## Errors\n");
