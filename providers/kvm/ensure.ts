@@ -1,4 +1,4 @@
-import { DomainState, ErrorCode, type LibvirtClient } from "../libvirt";
+import { DomainState, ErrorCode, type LibvirtClient, LibvirtError } from "../libvirt";
 import { PermanentError } from "../machine/errors";
 import { machineMac, machineUuid } from "../machine/owner";
 import { unpackText } from "../machine/packed-text";
@@ -11,7 +11,7 @@ import { leaseExpiry } from "./address";
 import { renderDomain } from "./domain-xml";
 import { hasCode, hostError } from "./faults";
 import { overlayName, seedName } from "./names";
-import { findByName, type OwnDomain } from "./observe";
+import { findByName, findByUuid, type OwnDomain } from "./observe";
 import { removeMachine } from "./remove";
 import type { HostSession } from "./session";
 import { ensureOverlay, ensureSeed } from "./volumes";
@@ -70,9 +70,12 @@ export async function ensureMachine(
   const leaseBefore = leaseExpiry(await session.leases(), machineMac(owner));
   session.changed();
   safePoint(signal);
+  let defined = false;
   try {
     if (existing === undefined) {
-      await client.domainDefineXML(
+      await define(
+        client,
+        inputs,
         renderDomain({
           record: { ...owner, entry: inputs.entry, specHash: hash },
           uuid: machineUuid(owner),
@@ -86,25 +89,45 @@ export async function ensureMachine(
           network: host.network,
         }),
       );
+      defined = true;
     }
     safePoint(signal);
-    await ensureOverlay(client, facts, {
+    await ensureOverlay(session, {
       name: overlayName(owner),
       capacity: BigInt(inputs.diskGiB) * 1024n ** 3n,
       basePath: base.path,
       baseFormat: base.format,
     });
     safePoint(signal);
-    await ensureSeed(client, facts, seedName(owner), seedOf(inputs, hash));
+    await ensureSeed(session, seedName(owner), seedOf(inputs, hash));
     safePoint(signal);
-    await start(client, inputs);
+    await start(session, inputs);
   } catch (error) {
     const fault = hostError(host, error);
     // What is transient is tried again, and what another run may go on with is left to it.
-    if (existing === undefined && fault instanceof PermanentError) await rollBack(session, inputs);
+    if (defined && fault instanceof PermanentError) await rollBack(session, inputs);
     throw fault;
   }
   return { started: true, leaseBefore };
+}
+
+/** Defines the domain. Where its UUID is taken under another name, that one is left alone and named. */
+async function define(client: LibvirtClient, { host, owner }: KvmMachineInputs, xml: string): Promise<void> {
+  try {
+    await client.domainDefineXML(xml);
+  } catch (error) {
+    if (!(error instanceof LibvirtError)) throw error;
+    const holder = await findByUuid(client, host.name, owner, machineUuid(owner));
+    if (holder === undefined || holder.domain.name === owner.name) throw error;
+    const name = holder.domain.name;
+    throw new PermanentError({
+      reason: "MachineRenamed",
+      where: `host ${host.name}`,
+      message: `the machine "${owner.name}" is now called "${name}"; it is left untouched`,
+      remedy: `Shut it down and rename it back: \`virsh domrename ${name} ${owner.name}\``,
+      cause: error,
+    });
+  }
 }
 
 function isUp(state: number | undefined): boolean {
@@ -128,7 +151,8 @@ async function resume(
   return true;
 }
 
-async function start(client: LibvirtClient, { owner }: KvmMachineInputs): Promise<void> {
+async function start(session: HostSession, { owner }: KvmMachineInputs): Promise<void> {
+  const client = await session.calls();
   const domain = { name: owner.name, uuid: machineUuid(owner), id: -1 };
   try {
     await client.domainCreateWithFlags(domain);
@@ -136,7 +160,9 @@ async function start(client: LibvirtClient, { owner }: KvmMachineInputs): Promis
     // "already running" is what we want, whoever started it.
     if (!hasCode(error, ErrorCode.OPERATION_INVALID)) throw error;
     const { state } = await client.domainGetState(domain);
-    if (!isUp(state)) throw error;
+    if (isUp(state)) return;
+    await session.recheck("network");
+    throw error;
   }
 }
 

@@ -29,7 +29,7 @@ export class HostSession {
   constructor(
     readonly host: KvmHost,
     private readonly dial: Dial,
-    private readonly clock: Clock,
+    readonly clock: Clock,
   ) {}
 
   calls(): Promise<LibvirtClient> {
@@ -56,6 +56,15 @@ export class HostSession {
   /** Fails where the network is not there or not active, before anything is made. */
   network(): Promise<Network> {
     return this.#once("network", Number.POSITIVE_INFINITY, () => readNetwork(this));
+  }
+
+  /**
+   * Asked anew after libvirt refused something there: throws where it was stopped or
+   * removed since it was looked at first.
+   */
+  async recheck(what: "pool" | "network"): Promise<void> {
+    this.#facts.delete(what);
+    await (what === "pool" ? this.pool() : this.network());
   }
 
   /**

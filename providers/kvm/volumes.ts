@@ -2,7 +2,7 @@ import { ErrorCode, type LibvirtClient, type StorageVol, StorageVolGetInfo } fro
 import { TransientError } from "../machine/errors";
 import type { KvmHost } from "../machine/spec";
 import { hasCode, unlessCode } from "./faults";
-import type { PoolFacts } from "./session";
+import type { HostSession, PoolFacts } from "./session";
 import { type OverlaySpec, renderOverlay, renderUploadTarget } from "./volume-xml";
 import { parseXml, textAt } from "./xml";
 
@@ -16,35 +16,33 @@ export function volumeRef(host: KvmHost, name: string): StorageVol {
  * base with the same size. The name carries our identity, so one that differs
  * is our own of another time.
  */
-export async function ensureOverlay(
-  client: LibvirtClient,
-  facts: PoolFacts,
-  spec: OverlaySpec,
-): Promise<void> {
+export async function ensureOverlay(session: HostSession, spec: OverlaySpec): Promise<void> {
+  const [client, facts] = [await session.calls(), await session.pool()];
   const xml = renderOverlay(spec);
-  if ((await createUnlessThere(client, facts, xml)) !== undefined) return;
   const there = { pool: facts.pool.name, name: spec.name, key: "" };
-  await settled(there, async () => {
-    const document = parseXml(await client.storageVolGetXMLDesc(there));
-    const fits =
-      textAt(document, "backingStore", "path") === spec.basePath &&
-      textAt(document, "capacity") === String(spec.capacity);
-    if (fits) return;
+  await settled(session, there, async () => {
+    if ((await createUnlessThere(client, facts, xml)) !== undefined) return;
+    // Listed without a file: somebody deleted it behind libvirt's back.
+    const listed = await unlessCode(client.storageVolGetXMLDesc(there), ErrorCode.NO_STORAGE_VOL);
+    if (listed !== undefined && fits(listed, spec)) return;
     await deleteVolume(client, there);
     await client.storageVolCreateXML(facts.pool, xml);
   });
 }
 
+function fits(xml: string, { basePath, capacity }: OverlaySpec): boolean {
+  const document = parseXml(xml);
+  return (
+    textAt(document, "backingStore", "path") === basePath && textAt(document, "capacity") === String(capacity)
+  );
+}
+
 /** Puts `bytes` into the volume of this name; its physical size proves that all arrived. */
-export async function ensureSeed(
-  client: LibvirtClient,
-  facts: PoolFacts,
-  name: string,
-  bytes: Buffer,
-): Promise<void> {
+export async function ensureSeed(session: HostSession, name: string, bytes: Buffer): Promise<void> {
+  const [client, facts] = [await session.calls(), await session.pool()];
   const volume = { pool: facts.pool.name, name, key: "" };
   const xml = renderUploadTarget(name);
-  await settled(volume, async () => {
+  await settled(session, volume, async () => {
     if ((await createUnlessThere(client, facts, xml)) === undefined) {
       // Uploads do not truncate: a longer seed of another time would keep its tail.
       await deleteVolume(client, volume);
@@ -85,14 +83,20 @@ async function createUnlessThere(
 /**
  * Another process of ours may be making or deleting the same volume at this
  * moment (an orphan of a killed run): the daemon then says that it is not there
- * (50), exists (90), or is busy (55). All of that passes.
+ * (50), exists (90), or is busy (55). All of that passes. 55 also says that the
+ * pool is not active, which does not.
  */
-async function settled(volume: StorageVol, work: () => Promise<void>): Promise<void> {
+export async function settled(
+  session: HostSession,
+  volume: StorageVol,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await work();
   } catch (error) {
     if (!hasCode(error, ErrorCode.NO_STORAGE_VOL, ErrorCode.STORAGE_VOL_EXIST, ErrorCode.OPERATION_INVALID))
       throw error;
+    if (hasCode(error, ErrorCode.OPERATION_INVALID)) await session.recheck("pool");
     throw new TransientError({
       reason: "VolumeBusy",
       where: `pool ${volume.pool}`,
