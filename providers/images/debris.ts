@@ -88,6 +88,22 @@ export async function collectDebris(
   return report;
 }
 
+/** Collects what dead publishers left, and says so. That it fails is no reason to fail for what it was called by. */
+export async function clearDebris(
+  host: PublishHost,
+  naming: BaseNaming,
+  options: DebrisOptions,
+): Promise<void> {
+  const { report } = options;
+  try {
+    const { removed } = await collectDebris(host, naming, options);
+    for (const name of removed) report?.(`${shownHost(host)}: removed the unfinished volume ${name}`);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    report?.(`${shownHost(host)}: unfinished volumes were not looked for (${why})`);
+  }
+}
+
 function livenessOf(name: string, token: string): Liveness {
   if (token === processToken()) return isOwnAttempt(name) ? "alive" : "dead";
   return processLiveness(token);
@@ -98,6 +114,7 @@ async function standsStill(
   volume: StorageVol,
   { clock, deadAfterMs = DEAD_AFTER_MS, signal, report }: DebrisOptions,
 ): Promise<boolean> {
+  if (signal?.aborted) return false;
   const until = clock.now() + deadAfterMs;
   report?.(
     `${shownHost(host)}: watching for ${deadAfterMs} ms whether the unfinished volume ${volume.name} still grows`,

@@ -4,7 +4,7 @@ import type { ImageRef } from "../machine/spec";
 import { requireRoom, withAttempt } from "./attempt";
 import { resolveDigest } from "./checksum";
 import { commitBase } from "./commit";
-import { collectDebris } from "./debris";
+import { clearDebris } from "./debris";
 import { type Digest, formatDigest } from "./digest";
 import { withoutCredentials } from "./location";
 import { MAX_MARKER_BYTES, refuseConflict } from "./marker";
@@ -104,7 +104,7 @@ async function publish(
   contested: boolean,
 ): Promise<PublishedBase | undefined> {
   const failed = new AbortController();
-  const debris = clearDebris(job, failed.signal);
+  const debris = clearDebris(job.host, job.naming, { ...job.options, signal: failed.signal });
   try {
     return await upload(job, digest, contested, debris);
   } catch (error) {
@@ -139,17 +139,6 @@ async function upload(
   } catch (error) {
     if (error instanceof EgressError && error.reason === "ImageChanged") await discardImage(image, options);
     throw error;
-  }
-}
-
-/** Collects what dead publishers left. That it fails is no reason not to publish. */
-async function clearDebris({ host, naming, options }: Publication, signal: AbortSignal): Promise<void> {
-  try {
-    const { removed } = await collectDebris(host, naming, { ...options, signal });
-    for (const name of removed) options.report?.(`${shownHost(host)}: removed the unfinished volume ${name}`);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    options.report?.(`${shownHost(host)}: unfinished volumes were not looked for (${why})`);
   }
 }
 

@@ -1,6 +1,8 @@
+import { clearDebris } from "../images/debris";
 import type { BaseNaming } from "../images/naming";
 import type { PublishedBase } from "../images/observe";
 import { ensureBase } from "../images/publish";
+import { systemClock } from "../machine/retry";
 import type { KvmMachineInputs } from "../machine/spec";
 import type { RunContext } from "../pulumi/backend";
 import type { EnsureBase } from "./ensure";
@@ -36,7 +38,7 @@ export function publishedBase(baseOf: BaseOf, options: BaseOptions = {}): Ensure
   };
 }
 
-function publish(
+async function publish(
   session: HostSession,
   naming: BaseNaming,
   { image, diskGiB }: KvmMachineInputs,
@@ -44,8 +46,9 @@ function publish(
   options: BaseOptions,
 ): Promise<PublishedBase> {
   const { name, pool } = session.host;
+  const host = { name, pool, calls: () => session.calls(), bulk: () => session.bulk() };
   let shown = -1;
-  return ensureBase({ name, pool, calls: () => session.calls(), bulk: () => session.bulk() }, naming, image, {
+  const base = await ensureBase(host, naming, image, {
     ...options,
     maxVirtualSize: diskGiB * 1024 ** 3,
     signal: run.signal,
@@ -57,4 +60,8 @@ function publish(
       run.progress(`image "${image.key}" for host ${name}: ${phase} ${percent} %`);
     },
   });
+  // A rival that died after we looked, or before a base that we only adopt, left an attempt that no later
+  // publisher would come upon. Nothing is watched for it: only what is known to be dead goes.
+  await clearDebris(host, naming, { clock: systemClock, signal: AbortSignal.abort(), report: run.warn });
+  return base;
 }

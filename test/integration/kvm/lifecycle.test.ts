@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { attemptName } from "@egress-proxies/providers/images/naming";
+import { processToken } from "@egress-proxies/providers/images/process-token";
 import { overlayName, seedName } from "@egress-proxies/providers/kvm/names";
+import { renderUploadTarget } from "@egress-proxies/providers/kvm/volume-xml";
 import { DomainState, type LibvirtClient } from "@egress-proxies/providers/libvirt/index";
 import { PermanentError } from "@egress-proxies/providers/machine/errors";
 import { machineUuid } from "@egress-proxies/providers/machine/owner";
@@ -148,6 +151,17 @@ for (const kind of Object.keys(KINDS) as Kind[])
       const image = { key: harness.prefix, url: path, sha256 };
       await assert.rejects(create(harness.inputs("1", { image })), reason("ImageTooLarge"));
       assert.deepEqual(await harness.left(), { domains: [], volumes: [] });
+    });
+
+    it("collects what a publisher left that died beside the base that a rival published", async () => {
+      await create(harness.inputs("1"));
+      const pool = await client.storagePoolLookupByName("default");
+      const left = attemptName(KINDS[kind](harness.inputs("1")), processToken(), "00000000", "qcow2");
+      await client.storageVolCreateXML(pool, renderUploadTarget(left));
+      await harness.sessions.closeAll(); // a later run
+      await create(harness.inputs("2"));
+      const names = (await client.storagePoolListAllVolumes(pool)).map(({ name }) => name);
+      assert.ok(!names.includes(left), names.join(" "));
     });
 
     it("stays within 12 calls for a create, 1 for a read and 8 for a delete", async () => {
