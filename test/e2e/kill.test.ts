@@ -4,22 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { randomFrom } from "../random";
 import { image, lab } from "./lab";
 import { Stack } from "./stack";
 
 const MOMENTS = 10;
 const seed = Number(process.env.EGRESS_TEST_SEED ?? Date.now() % 100_000);
-
-/** A small generator (mulberry32), so that the moments of a failed run can be had again. */
-function randomFrom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 describe(`kill -9 of a whole first up (EGRESS_TEST_SEED=${seed})`, function () {
   this.timeout(120_000);
