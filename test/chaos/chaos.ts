@@ -86,6 +86,7 @@ class Scene {
   private readonly image = incompressible(join(this.directory, "image"));
   private readonly clis: CliStack[] = [];
   private forks: ForkedStack[] = [];
+  private readonly cacheBefore = process.env.EGRESS_CACHE;
   private keys = 0;
   /** Milliseconds of a whole run, by what it has to do: the last one that no cut came into. */
   private readonly whole = new Map<string, number>();
@@ -101,7 +102,7 @@ class Scene {
     await host.prepare();
     const relay = () => Relay.open(options.lab.address, 22, BYTES_PER_SECOND);
     const scene = new Scene(host, [await relay(), await relay()], options);
-    process.env.EGRESS_CACHE = join(scene.directory, "cache");
+    process.env.EGRESS_CACHE = join(scene.directory, "cache"); // for all child processes
     scene.forks = scene.relays.map(
       (relay, index) => new ForkedStack(`chaos-${"ab"[index]}`, scene.address(relay), SIZES[index] ?? 1),
     );
@@ -146,6 +147,8 @@ class Scene {
     }
     for (const relay of this.relays) relay.close();
     await this.host.cleanUp();
+    if (this.cacheBefore === undefined) delete process.env.EGRESS_CACHE;
+    else process.env.EGRESS_CACHE = this.cacheBefore;
     rmSync(this.directory, { recursive: true, force: true });
   }
 

@@ -11,6 +11,7 @@ import type { PublishedBase } from "@egress-proxies/providers/images/observe";
 import { ensureBase } from "@egress-proxies/providers/images/publish";
 import { TransientError } from "@egress-proxies/providers/machine/errors";
 import { systemClock } from "@egress-proxies/providers/machine/retry";
+import { randomFrom } from "../../random";
 import { LabHost, labSocket, newNaming } from "./lab-host";
 import { rawDisk, sha256 } from "./lying-server";
 
@@ -22,15 +23,10 @@ const quick = { markerWaitMs: 1500, settleMs: 300, deadAfterMs: 1000 };
 
 const seed = Number(process.env.EGRESS_TEST_SEED ?? randomInt(2 ** 31));
 
-/** Numbers from 0 up to `below`, the same for the same seed (mulberry32). */
+/** Whole numbers from 0 up to `below`, the same for the same seed. */
 function randomNumbers(): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
+  const random = randomFrom(seed);
+  return (below) => Math.floor(random() * below);
 }
 
 describe(`base image publication under faults (EGRESS_TEST_SEED=${seed})`, function () {
