@@ -61,7 +61,9 @@ export function programArguments(start: ProgramStart, runner: string, engineAddr
 }
 
 /** The environment in which the SDK finds the stack's config: keys as `namespace:config:key`. */
-export function programEnvironment(start: ProgramStart): Record<string, string> {
+export function programEnvironment(
+  start: ProgramStart,
+): Record<"PULUMI_CONFIG" | "PULUMI_CONFIG_SECRET_KEYS", string> {
   const config = Object.fromEntries([...start.config].map(([key, value]) => [configKey(key), value]));
   return {
     PULUMI_CONFIG: JSON.stringify(config),
@@ -79,4 +81,16 @@ export function configKey(key: string): string {
 /** A module of the SDK as seen from `directory`, so that program and runner share one SDK. */
 export function resolveFrom(directory: string, request: string): string {
   return createRequire(path.join(directory, "resolve.js")).resolve(request);
+}
+
+/** What a person is told where node could not be started with this config. */
+export function startFailure(error: unknown, config: string): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if ((error as NodeJS.ErrnoException).code !== "E2BIG") return `node could not be started: ${message}`;
+  // One string of an environment holds at most 128 KiB on Linux (MAX_ARG_STRLEN, execve(2)).
+  const size = Math.ceil(Buffer.byteLength(config) / 1024);
+  return (
+    `the stack's config has ${size} KiB, and a program can be given at most 128 KiB of it: ` +
+    "move long texts into files, such as user-data into one that `cloudInit.file` names"
+  );
 }

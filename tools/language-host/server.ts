@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,
@@ -11,7 +12,14 @@ import { version } from "@pulumi/pulumi/version";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import type { Children } from "./children";
 import { runPolicyPack } from "./policy-pack";
-import { BAIL_STATUS, programArguments, programEnvironment, programStart, resolveFrom } from "./program";
+import {
+  BAIL_STATUS,
+  programArguments,
+  programEnvironment,
+  programStart,
+  resolveFrom,
+  startFailure,
+} from "./program";
 
 /**
  * The LanguageRuntime service of Pulumi's engine (proto/pulumi/language.proto), as far as compiled Node
@@ -29,12 +37,20 @@ export function languageRuntime(engineAddress: string, children: Children): Unty
       failed(`@pulumi/pulumi is not installed for the program in ${start.pwd}; run npm ci there`);
       return;
     }
-    const child = children.start(programArguments(start, runner, engineAddress), {
-      cwd: start.pwd,
-      stdio: ["ignore", "inherit", "inherit"],
-      env: { ...process.env, ...programEnvironment(start) },
-    });
-    child.once("error", (error) => failed(`node could not be started: ${error.message}`));
+    const environment = programEnvironment(start);
+    let child: ChildProcess;
+    try {
+      child = children.start(programArguments(start, runner, engineAddress), {
+        cwd: start.pwd,
+        stdio: ["ignore", "inherit", "inherit"],
+        env: { ...process.env, ...environment },
+      });
+    } catch (error) {
+      // Some failures of a start are thrown, others come as an event.
+      failed(startFailure(error, environment.PULUMI_CONFIG));
+      return;
+    }
+    child.once("error", (error) => failed(startFailure(error, environment.PULUMI_CONFIG)));
     child.once("exit", (code, signal) => {
       if (code === 0) callback(null, new pb.RunResponse());
       else if (code === BAIL_STATUS) callback(null, new pb.RunResponse().setBail(true));

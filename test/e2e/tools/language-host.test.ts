@@ -42,6 +42,16 @@ describe("tools: the language host under the real CLI", function () {
     stack.dispose();
   });
 
+  it("says that the config is too large, not that something is unknown", async () => {
+    stack.write(
+      "Pulumi.dev.yaml",
+      `${readFileSync(path.join(stack.directory, "Pulumi.dev.yaml"), "utf8").trimEnd()}\n  tiny:long: ${"x".repeat(140_000)}\n`,
+    );
+    const { code, text } = await stack.up();
+    assert.notEqual(code, 0, text);
+    assert.match(text, /config has 137 KiB.*at most 128 KiB.*cloudInit\.file/);
+  });
+
   it("runs up, an up without changes, refresh and destroy", async () => {
     assert.match(succeeded(await stack.pulumi("up", "--yes")), /3 created/);
     assert.match(succeeded(await stack.pulumi("up", "--yes", "--expect-no-changes")), /3 unchanged/);
