@@ -24,6 +24,16 @@ export interface KvmEnvironment {
   clock?: Clock;
 }
 
+/** A machine that is not where its host is now reached may still be where the host was reached before. */
+function warnIfMoved({ host: old }: KvmMachineOutputs, { host, owner }: KvmMachineInputs, run: RunContext) {
+  if (old.address === host.address) return;
+  run.warn(
+    `host ${host.name}: it was reached at ${old.address}, now at ${host.address}, where the machine ` +
+      `"${owner.name}" was not: it was made there. If ${old.address} is another host, the old machine still ` +
+      `runs there: remove it with \`virsh\`, and next time give another host another name`,
+  );
+}
+
 const RETRY = { attempts: 4, delayMs: 1_000, maxDelayMs: 8_000 };
 
 export function kvmBackend(environment: KvmEnvironment): Backend<KvmMachineInputs, KvmMachineOutputs> {
@@ -63,6 +73,7 @@ export function kvmBackend(environment: KvmEnvironment): Backend<KvmMachineInput
       }
       return own === undefined ? currentAddress(session, await session.calls(), owner) : undefined;
     });
+    if (own?.made && before !== undefined) warnIfMoved(before, inputs, run);
     const started = own !== undefined;
     const generation = before === undefined || started ? environment.random() : before.generation;
     const outputs = outputsOf(inputs, { ip: ip ?? before?.ip ?? "", generation });

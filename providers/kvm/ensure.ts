@@ -27,6 +27,8 @@ export type EnsureBase = (session: HostSession, inputs: KvmMachineInputs, run: R
 export interface Ensured {
   /** Whether this call set it running; false: it ran already. */
   started: boolean;
+  /** Whether this call defined it; false: it was there already. */
+  made: boolean;
   /** Leases that run out later than this (seconds since the epoch) were given after the start. */
   leaseBefore: bigint;
 }
@@ -61,7 +63,7 @@ export async function ensureMachine(
   }
   const state = existing && (await client.domainGetState(existing.domain)).state;
   if (existing !== undefined && isUp(state)) {
-    return { started: await resume(client, existing, state, signal), leaseBefore: 0n };
+    return { started: await resume(client, existing, state, signal), made: false, leaseBefore: 0n };
   }
   // What is missing on the host is said before anything is downloaded or uploaded.
   const facts = await session.pool();
@@ -108,7 +110,7 @@ export async function ensureMachine(
     if (defined && fault instanceof PermanentError) await rollBack(session, inputs);
     throw fault;
   }
-  return { started: true, leaseBefore };
+  return { started: true, made: defined, leaseBefore };
 }
 
 /** Defines the domain. Where its UUID is taken under another name, that one is left alone and named. */

@@ -1,4 +1,10 @@
-import { ErrorCode, LibvirtClosedError, LibvirtError, LibvirtTimeoutError } from "../libvirt";
+import {
+  ErrorCode,
+  LibvirtClosedError,
+  LibvirtError,
+  LibvirtProtocolError,
+  LibvirtTimeoutError,
+} from "../libvirt";
 import { EgressError, type Fault, PermanentError, TransientError } from "../machine/errors";
 import type { KvmHost } from "../machine/spec";
 
@@ -29,7 +35,11 @@ export async function unlessCode<T>(work: Promise<T>, ...codes: number[]): Promi
 export function hostError(host: KvmHost, error: unknown): unknown {
   if (error instanceof EgressError) return error;
   const where = `host ${host.name}`;
-  if (error instanceof LibvirtClosedError || error instanceof LibvirtTimeoutError) {
+  if (
+    error instanceof LibvirtClosedError ||
+    error instanceof LibvirtProtocolError ||
+    error instanceof LibvirtTimeoutError
+  ) {
     return new TransientError({
       reason: "LibvirtUnavailable",
       where,

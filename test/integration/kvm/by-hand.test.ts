@@ -24,6 +24,7 @@ describe("machines that somebody changed by hand", function () {
   });
   afterEach(async () => {
     for (const pool of pools.splice(0)) virsh("pool-destroy", pool);
+    virsh("pool-refresh", "default"); // it knows no files of snapshots, and so nobody would take them away
     await client.close();
     await harness.dispose();
   });
@@ -135,6 +136,21 @@ describe("machines that somebody changed by hand", function () {
       virsh("pool-destroy", pool);
       virsh("pool-undefine", pool);
     }
+  });
+
+  it("says where the old machine may be when a host's address leads to another host", async () => {
+    const { id, outputs } = await create();
+    await harness.backend.delete(id, outputs, harness.run);
+    const moved = harness.inputs("1", { host: harness.host({ address: "elsewhere" }) });
+    await harness.backend.update(id, outputs, moved, harness.run);
+    assert.match(harness.said.join("\n"), /was reached at lab, now at elsewhere.*old machine still runs/);
+    harness.said.length = 0;
+    await harness.backend.update(id, outputs, moved, harness.run);
+    assert.doesNotMatch(
+      harness.said.join("\n"),
+      /was reached at/,
+      "the machine is there: only the way to it changed",
+    );
   });
 
   it("takes its machine's snapshots away with it", async () => {
