@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { refreshPool } from "@egress-proxies/providers/images/volumes";
 import { overlayName, seedName } from "@egress-proxies/providers/kvm/names";
 import { DomainState, type LibvirtClient } from "@egress-proxies/providers/libvirt/index";
 import { EgressError } from "@egress-proxies/providers/machine/errors";
 import { machineUuid } from "@egress-proxies/providers/machine/owner";
+import { systemClock } from "@egress-proxies/providers/machine/retry";
 import type { KvmMachineInputs } from "@egress-proxies/providers/machine/spec";
 import { Harness } from "./harness";
 
@@ -24,7 +26,7 @@ describe("machines that somebody changed by hand", function () {
   });
   afterEach(async () => {
     for (const pool of pools.splice(0)) virsh("pool-destroy", pool);
-    virsh("pool-refresh", "default"); // it knows no files of snapshots, and so nobody would take them away
+    await refresh(); // else nobody knows of a snapshot's file, and it would stay
     await client.close();
     await harness.dispose();
   });
@@ -35,6 +37,8 @@ describe("machines that somebody changed by hand", function () {
       ["-q", "-c", `qemu+unix:///system?socket=${process.env.EGRESS_TEST_LIBVIRT_SOCKET}`, ...args],
       { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] },
     );
+  const refresh = async () =>
+    refreshPool(client, await client.storagePoolLookupByName("default"), systemClock);
   const create = () => harness.backend.create(inputs, harness.run);
   const isRunning = async () =>
     assert.equal(
@@ -158,7 +162,7 @@ describe("machines that somebody changed by hand", function () {
     virsh("snapshot-create-as", name, "first", "--disk-only");
     virsh("snapshot-create-as", name, "second", "--disk-only");
     await harness.backend.delete(id, outputs, harness.run);
-    virsh("pool-refresh", "default");
+    await refresh();
     assert.deepEqual(await harness.left(), { domains: [], volumes: [] });
   });
 
