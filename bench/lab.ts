@@ -89,9 +89,8 @@ async function unlessInterrupted<T>(work: Promise<T>): Promise<T> {
 }
 
 function start(number: number, folder: string): Promise<void> {
-  const reap = path.join(root, "bench/reap");
   const script = path.join(root, "tools/lab/lab");
-  return step("starting the lab host", reap, [script, "up", NAME, String(number), folder], {
+  return step("starting the lab host", script, ["up", NAME, String(number), folder], {
     remedy: "Read the lines above; the lab host needs root and Linux network namespaces.",
   });
 }

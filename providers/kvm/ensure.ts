@@ -149,7 +149,13 @@ async function resume(
 ): Promise<boolean> {
   if (state !== DomainState.PAUSED) return false;
   safePoint(signal);
-  await client.domainResume(domain);
+  try {
+    await client.domainResume(domain);
+  } catch (error) {
+    // A guest is paused for a moment while another run starts it, and runs by now.
+    if (!hasCode(error, ErrorCode.OPERATION_INVALID)) throw error;
+    if ((await client.domainGetState(domain)).state === DomainState.PAUSED) throw error;
+  }
   return true;
 }
 
