@@ -14,6 +14,37 @@ export const proxiesOutput = z.array(
 
 export type Endpoint = z.output<typeof proxiesOutput>[number];
 
+const checkOutputs = z.object({
+  name: z.string(),
+  ready: z.boolean(),
+  reason: z.string(),
+  target: z.object({}),
+});
+const exportedStack = z.object({
+  deployment: z.object({ resources: z.array(z.object({ outputs: z.unknown().optional() })).default([]) }),
+});
+
+/**
+ * Endpoints with what their checks found last. A stack's outputs are from its
+ * last `up` that ended well; a refresh, or an `up` that failed, changes only
+ * the resources.
+ *
+ * @param exported what `pulumi stack export` prints
+ */
+export function withLastChecks(endpoints: readonly Endpoint[], exported: unknown): Endpoint[] {
+  const { resources } = exportedStack.parse(exported).deployment;
+  const checks = new Map(
+    resources
+      .flatMap(({ outputs }) => checkOutputs.safeParse(outputs).data ?? [])
+      .map(({ name, ready, reason }) => [name, { ready, reason }]),
+  );
+  // A member whose check has left the stack is no proxy of it any more.
+  return endpoints.flatMap((endpoint) => {
+    const check = checks.get(endpoint.name);
+    return check === undefined ? [] : [{ ...endpoint, ...check }];
+  });
+}
+
 /** Endpoints as text, one way for each `--format`. */
 export const FORMATS = {
   /** A URL on each line: curl, Scrapy's ROTATING_PROXY_LIST_PATH. */

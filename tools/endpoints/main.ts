@@ -6,7 +6,7 @@ import { binFolder, root } from "../common/paths";
 import { capture } from "../common/process";
 import { main } from "../common/say";
 import { pulumiEnvironment } from "../pulumi/environment";
-import { type Endpoint, FORMATS, type Format, proxiesOutput, usable } from "./format";
+import { type Endpoint, FORMATS, type Format, proxiesOutput, usable, withLastChecks } from "./format";
 
 const USAGE = "npm run -s endpoints -- [--format urls|json|env] [--stack STACK] [--pool POOL] [--all]";
 
@@ -60,16 +60,19 @@ function isFormat(text: string): text is Format {
   return Object.hasOwn(FORMATS, text);
 }
 
-/** Reads the last deployment's outputs; nothing is deployed and no host is asked. */
+/** Reads the stack's outputs and its checks; nothing is deployed and no host is asked. */
 async function endpointsOf(stack: string | undefined): Promise<Endpoint[]> {
-  const args = ["stack", "output", "proxies", "--json", "--non-interactive"];
-  const { status, stdout, stderr } = await capture(
-    path.join(binFolder, "pulumi"),
-    [...args, ...(stack === undefined ? [] : ["--stack", stack])],
-    { cwd: root, env: pulumiEnvironment(process.env) },
-  );
-  const parsed = status === 0 ? proxiesOutput.safeParse(JSON.parse(stdout)) : undefined;
-  if (parsed?.success) return parsed.data;
+  const pulumi = (...args: string[]) =>
+    capture(
+      path.join(binFolder, "pulumi"),
+      ["stack", ...args, "--non-interactive", ...(stack === undefined ? [] : ["--stack", stack])],
+      { cwd: root, env: pulumiEnvironment(process.env) },
+    );
+  const [output, exported] = await Promise.all([pulumi("output", "proxies", "--json"), pulumi("export")]);
+  const read = output.status === 0 && exported.status === 0;
+  const parsed = read ? proxiesOutput.safeParse(JSON.parse(output.stdout)) : undefined;
+  if (parsed?.success) return withLastChecks(parsed.data, JSON.parse(exported.stdout));
+  const stderr = `${output.stderr}${exported.stderr}`;
   throw new PermanentError({
     reason: "NoProxies",
     where: `stack ${stack ?? "that is selected"}`,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Endpoint, FORMATS, usable } from "../../../tools/endpoints/format";
+import { type Endpoint, FORMATS, usable, withLastChecks } from "../../../tools/endpoints/format";
 
 const endpoint = (name: string, pool: string, more: Partial<Endpoint> = {}): Endpoint => ({
   name,
@@ -36,6 +36,27 @@ describe("endpoints", () => {
 
   it("are refused as variables where two pools come to the same one", () => {
     assert.throws(() => FORMATS.env([endpoint("a", "x-y"), endpoint("b", "x.y")]), /EGRESS_PROXIES_X_Y/);
+  });
+
+  it("are as their last checks found them, and gone with their check", () => {
+    const check = (name: string, ready: boolean, reason: string) => ({
+      outputs: { name, ready, reason, target: { url: "" } },
+    });
+    const resources = [
+      {},
+      { outputs: { name: "b" } },
+      check("a", false, "ConnectRefused"),
+      check("c", true, "Ready"),
+    ];
+    const [a, c, ...rest] = withLastChecks(all, { deployment: { resources } });
+    assert.deepEqual(
+      [a, c],
+      [
+        { ...all[0], ready: false, reason: "ConnectRefused" },
+        { ...all[2], ready: true, reason: "Ready" },
+      ],
+    );
+    assert.deepEqual(rest, []);
   });
 
   it("are usable with an address, ready, and given out", () => {
