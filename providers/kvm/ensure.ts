@@ -1,6 +1,6 @@
 import { DomainState, ErrorCode, type LibvirtClient, LibvirtError } from "../libvirt";
 import { PermanentError } from "../machine/errors";
-import { machineMac, machineUuid } from "../machine/owner";
+import { machineMac, machineUuid, type Owner } from "../machine/owner";
 import { unpackText } from "../machine/packed-text";
 import { safePoint } from "../machine/safe-point";
 import type { KvmMachineInputs } from "../machine/spec";
@@ -94,12 +94,14 @@ export async function ensureMachine(
       defined = true;
     }
     safePoint(signal);
-    await ensureOverlay(session, {
+    const overlay = {
       name: overlayName(owner),
       capacity: BigInt(inputs.diskGiB) * 1024n ** 3n,
       basePath: base.path,
       baseFormat: base.format,
-    });
+    };
+    // A disk that was written to, under a domain that did not exist and does not run: somebody undefined its machine.
+    await ensureOverlay(session, overlay, async () => defined && !isUp(await stateOf(client, owner)));
     safePoint(signal);
     await ensureSeed(session, seedName(owner), seedOf(inputs, hash));
     safePoint(signal);
@@ -130,6 +132,10 @@ async function define(client: LibvirtClient, { host, owner }: KvmMachineInputs, 
       cause: error,
     });
   }
+}
+
+async function stateOf(client: LibvirtClient, owner: Owner): Promise<number> {
+  return (await client.domainGetState({ name: owner.name, uuid: machineUuid(owner), id: -1 })).state;
 }
 
 function isUp(state: number | undefined): boolean {

@@ -11,12 +11,21 @@ export function volumeRef(host: KvmHost, name: string): StorageVol {
   return { pool: host.pool, name, key: "" };
 }
 
+/** An overlay that no guest has written to is smaller: header and empty tables, about 200 KiB. */
+const WRITTEN_BYTES = 1_048_576n;
+
 /**
  * Makes the overlay, or keeps the one of this very name if it hangs on the same
  * base with the same size. The name carries our identity, so one that differs
  * is our own of another time.
+ *
+ * @param leftBehind whether the machine that wrote to an overlay found here is gone: its disk is then made anew
  */
-export async function ensureOverlay(session: HostSession, spec: OverlaySpec): Promise<void> {
+export async function ensureOverlay(
+  session: HostSession,
+  spec: OverlaySpec,
+  leftBehind: () => Promise<boolean>,
+): Promise<void> {
   const [client, facts] = [await session.calls(), await session.pool()];
   const xml = renderOverlay(spec);
   const there = { pool: facts.pool.name, name: spec.name, key: "" };
@@ -24,7 +33,10 @@ export async function ensureOverlay(session: HostSession, spec: OverlaySpec): Pr
     if ((await createUnlessThere(client, facts, xml)) !== undefined) return;
     // Listed without a file: somebody deleted it behind libvirt's back.
     const listed = await unlessCode(client.storageVolGetXMLDesc(there), ErrorCode.NO_STORAGE_VOL);
-    if (listed !== undefined && fits(listed, spec)) return;
+    if (listed !== undefined && fits(listed, spec)) {
+      const { allocation } = await client.storageVolGetInfoFlags(there, StorageVolGetInfo.GET_PHYSICAL);
+      if (allocation < WRITTEN_BYTES || !(await leftBehind())) return;
+    }
     await deleteVolume(client, there);
     await client.storageVolCreateXML(facts.pool, xml);
   });

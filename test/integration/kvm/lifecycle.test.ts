@@ -3,7 +3,7 @@ import { attemptName } from "@egress-proxies/providers/images/naming";
 import { processToken } from "@egress-proxies/providers/images/process-token";
 import { overlayName, seedName } from "@egress-proxies/providers/kvm/names";
 import { renderUploadTarget } from "@egress-proxies/providers/kvm/volume-xml";
-import { DomainState, type LibvirtClient } from "@egress-proxies/providers/libvirt/index";
+import { DomainState, type LibvirtClient, StorageVolGetInfo } from "@egress-proxies/providers/libvirt/index";
 import { PermanentError } from "@egress-proxies/providers/machine/errors";
 import { machineUuid } from "@egress-proxies/providers/machine/owner";
 import type { KvmMachineInputs } from "@egress-proxies/providers/machine/spec";
@@ -74,15 +74,25 @@ for (const kind of Object.keys(KINDS) as Kind[])
       assert.match(await client.domainGetXMLDesc(after), /98304/);
     });
 
-    it("makes the machine anew over disks that somebody's undefine has left", async () => {
-      const inputs = harness.inputs("1");
-      await create(inputs);
-      const domain = await client.domainLookupByName(inputs.owner.name);
-      await client.domainDestroyFlags(domain);
-      await client.domainUndefineFlags(domain, 0);
-      await create(inputs);
-      assert.equal(await stateOf(inputs), DomainState.RUNNING);
-    });
+    for (const [what, undefine, kept] of [
+      ["makes the disk anew of a machine that somebody undefined", true, false],
+      ["keeps the disk of a machine that was only stopped", false, true],
+    ] as const) {
+      it(what, async () => {
+        const inputs = harness.inputs("1");
+        await create(inputs);
+        const domain = await client.domainLookupByName(inputs.owner.name);
+        await client.domainDestroyFlags(domain);
+        if (undefine) await client.domainUndefineFlags(domain, 0);
+        // What a guest has written: the file has grown.
+        const disk = { pool: "default", name: overlayName(inputs.owner), key: "" };
+        await client.storageVolUpload(disk, chunk(Buffer.alloc(4096, 7)), { offset: 2n * 1024n ** 2n });
+        await create(inputs);
+        assert.equal(await stateOf(inputs), DomainState.RUNNING);
+        const { allocation } = await client.storageVolGetInfoFlags(disk, StorageVolGetInfo.GET_PHYSICAL);
+        assert.equal(allocation > 2n * 1024n ** 2n, kept, `${allocation} bytes`);
+      });
+    }
 
     it("never touches a machine of the same name without our record", async () => {
       const inputs = harness.inputs("1");
@@ -184,3 +194,7 @@ for (const kind of Object.keys(KINDS) as Kind[])
       assert.ok(deleted <= 8, `delete took ${deleted} calls`);
     });
   });
+
+async function* chunk(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
