@@ -20,7 +20,8 @@ export async function runMocha(
   try {
     const mocha = path.join(root, "node_modules/mocha/bin/mocha.js");
     const reporter = path.join(root, "dist/tools/test-run/reporter.js");
-    const code = await status(process.execPath, [mocha, "--reporter", reporter, ...files], {
+    // A test that leaves a socket open must not keep the whole run waiting: --exit.
+    const code = await status(process.execPath, [mocha, "--exit", "--reporter", reporter, ...files], {
       cwd: root,
       env: { ...env, EGRESS_TEST_COUNTS: countsFile },
       onStart,

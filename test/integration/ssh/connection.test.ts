@@ -37,6 +37,7 @@ describe("an SSH connection", () => {
   async function listen(name: string, serve: (socket: Duplex) => void): Promise<string> {
     const path = shop.path(name);
     const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
+      shop.onStop(() => socket.destroy());
       socket.on("error", () => socket.destroy());
       serve(socket);
     });
