@@ -76,6 +76,8 @@ function watch(address: string, gone: () => void): void {
   socket.once("connect", () => {
     opened = true;
   });
+  // The engine's server speaks first, and what is not read hides the end behind it.
+  socket.resume();
   // The server closes a socket that never speaks after a while; only a refused new one is proof.
   socket.once("close", () => (opened ? watch(address, gone) : gone()));
   socket.on("error", () => {});

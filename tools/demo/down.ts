@@ -6,7 +6,7 @@ import { PermanentError } from "@egress-proxies/providers/machine/errors";
 import { binFolder, demoFolder, root } from "../common/paths";
 import { status } from "../common/process";
 import { main, say } from "../common/say";
-import { pulumiEnvironment } from "../pulumi/environment";
+import { demoEnvironment } from "../pulumi/environment";
 import { demoConfig } from "./config";
 import { demoLab } from "./lab";
 
@@ -39,7 +39,7 @@ async function destroy(): Promise<boolean> {
   const stackFile = path.join(demoFolder, "state/.pulumi/stacks/egress-proxies", `${STACK}.json`);
   if (!existsSync(stackFile) || !existsSync(pulumi)) return !existsSync(stackFile);
   const run = (args: string[]) =>
-    status(pulumi, [...args, "--stack", STACK], { cwd: root, env: pulumiEnvironment(process.env) });
+    status(pulumi, [...args, "--stack", STACK], { cwd: root, env: demoEnvironment(process.env) });
   if ((await run(["destroy", "--yes"])) === 0) return true;
   // A demo that was killed leaves the stack locked.
   return (await run(["cancel", "--yes"])) === 0 && (await run(["destroy", "--yes"])) === 0;

@@ -6,7 +6,7 @@ import { binFolder, demoFolder, root } from "../common/paths";
 import { capture, status } from "../common/process";
 import { main, say } from "../common/say";
 import { guestImage, linkImage } from "../image/image";
-import { pulumiEnvironment } from "../pulumi/environment";
+import { demoEnvironment } from "../pulumi/environment";
 import { setUpPulumi } from "../pulumi/setup";
 import { type DemoConfig, demoConfig } from "./config";
 import { demoLab } from "./lab";
@@ -14,7 +14,7 @@ import { curlThrough, type ProxyOutput, proxiesOutput, requestThrough } from "./
 
 const STACK = "dev";
 const pulumi = path.join(binFolder, "pulumi");
-const env = pulumiEnvironment(process.env);
+const env = demoEnvironment(process.env);
 
 main(async () => {
   const config = demoConfig(readFileSync(path.join(root, `Pulumi.${STACK}.yaml`), "utf8"));

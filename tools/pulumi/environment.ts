@@ -26,3 +26,15 @@ export function pulumiEnvironment(
     PATH: [folders.bin, env.PATH].filter(Boolean).join(path.delimiter),
   };
 }
+
+/** The demo's own environment, whatever backend and passphrase the caller's shell has for other stacks. */
+export function demoEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const {
+    PULUMI_BACKEND_URL: _backend,
+    PULUMI_HOME: _home,
+    PULUMI_CONFIG_PASSPHRASE: _passphrase,
+    PULUMI_CONFIG_PASSPHRASE_FILE: _file,
+    ...rest
+  } = env;
+  return pulumiEnvironment(rest);
+}

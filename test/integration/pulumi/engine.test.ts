@@ -16,6 +16,7 @@ describe("a provider process whose run is over", function () {
     server = createServer((socket) => {
       sockets.push(socket);
       socket.on("error", () => {});
+      socket.write("settings"); // a gRPC server speaks first
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { cacheFolder } from "../../../tools/common/paths";
-import { pulumiEnvironment } from "../../../tools/pulumi/environment";
+import { demoEnvironment, pulumiEnvironment } from "../../../tools/pulumi/environment";
 import { downloadUrl, PULUMI_VERSION, parseVersion } from "../../../tools/pulumi/version";
 
 describe("tools: the Pulumi CLI", () => {
@@ -40,6 +40,19 @@ describe("tools: the environment of the Pulumi CLI", () => {
     assert.equal(env.PATH, "/checkout/dist/bin:/usr/bin");
     assert.equal(env.PULUMI_BACKEND_URL, "file:///checkout/.lab/state");
     assert.equal(env.PULUMI_HOME, "/checkout/.lab/pulumi-home");
+    assert.equal(env.PULUMI_CONFIG_PASSPHRASE, "demo");
+    assert.equal(env.HOME, "/home/me");
+  });
+
+  it("gives the demo its own backend and passphrase, whatever the shell has for other stacks", () => {
+    const env = demoEnvironment({
+      HOME: "/home/me",
+      PULUMI_BACKEND_URL: "s3://states",
+      PULUMI_HOME: "/elsewhere",
+      PULUMI_CONFIG_PASSPHRASE: "mine",
+    });
+    assert.match(env.PULUMI_BACKEND_URL ?? "", /^file:.*\/\.lab\/state$/);
+    assert.match(env.PULUMI_HOME ?? "", /\/\.lab\//);
     assert.equal(env.PULUMI_CONFIG_PASSPHRASE, "demo");
     assert.equal(env.HOME, "/home/me");
   });
