@@ -72,7 +72,10 @@ async function untilComplete(transfer: Transfer, part: PartFile, options: Downlo
         failures = 1;
         mark = part.size;
       }
-      if (failures >= attempts) throw error;
+      if (failures >= attempts) {
+        error.exhausted = true;
+        throw error;
+      }
       if (error instanceof StartOverError) part.reset();
       await clock.sleep(Math.min((options.delayMs ?? 1000) * 2 ** (failures - 1), 30_000));
     }

@@ -33,7 +33,10 @@ export abstract class EgressError extends Error {
 export class NotFoundError extends EgressError {}
 
 /** May heal by itself: worth a bounded retry, and worth another run. */
-export class TransientError extends EgressError {}
+export class TransientError extends EgressError {
+  /** It was retried where it arose and did not heal: a layer above does not start all over. */
+  exhausted = false;
+}
 
 /** Stays wrong until a person changes something. Never retried. */
 export class PermanentError extends EgressError {}

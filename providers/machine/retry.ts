@@ -24,14 +24,19 @@ export interface RetryOptions {
   onRetry?: (error: TransientError, attempt: number) => void;
 }
 
-/** Runs `work` again while it throws a TransientError; every other error passes at once. */
+/**
+ * Runs `work` again while it throws a TransientError; every other error passes at
+ * once, and so does one that was retried in vain already.
+ */
 export async function retryTransient<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
   const clock = options.clock ?? systemClock;
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof TransientError) || attempt >= options.attempts || options.giveUp?.aborted) {
+      if (!(error instanceof TransientError) || error.exhausted || options.giveUp?.aborted) throw error;
+      if (attempt >= options.attempts) {
+        error.exhausted = true;
         throw error;
       }
       options.onRetry?.(error, attempt);

@@ -38,6 +38,18 @@ describe("retryTransient", () => {
     assert.equal(calls, 1);
   });
 
+  it("does not start over what a layer below has retried in vain", async () => {
+    const clock = fakeClock();
+    let calls = 0;
+    const inner = async () => {
+      calls += 1;
+      throw transient();
+    };
+    const retried = () => retryTransient(inner, { attempts: 3, delayMs: 1, clock });
+    await assert.rejects(retryTransient(retried, { attempts: 3, delayMs: 1, clock }), TransientError);
+    assert.equal(calls, 3);
+  });
+
   it("stops at once when the run is over", async () => {
     let calls = 0;
     const work = async () => {
