@@ -35,7 +35,10 @@ describe("a rolling change", function () {
     });
   };
 
-  /** Runs `up`, and looks at the host all the while: the fewest machines of before that ran at once. */
+  /**
+   * Runs `up`, and looks at the host all the while: the fewest machines of before that were seen running at
+   * once. A look may miss a short gap, never invent one: the order of the steps says the rest.
+   */
   const fewestDuringUp = async (): Promise<{ fewest: number; text: string }> => {
     let running = true;
     const up = stack.up().finally(() => {
@@ -77,7 +80,7 @@ describe("a rolling change", function () {
   it("rebuilds one machine after the other, and a new one meanwhile", async () => {
     configure(72, SIZE + 1);
     const { fewest, text } = await fewestDuringUp();
-    assert.equal(fewest, SIZE - 1, text);
+    assert.ok(fewest >= SIZE - 1, `${fewest} ran at once\n${text}`);
     assert.deepEqual(
       steps(text).filter((step) => !step.startsWith("5")),
       ["1", "2", "3", "4"].flatMap((member) => [
@@ -92,7 +95,7 @@ describe("a rolling change", function () {
   it("rebuilds as many at once as a percentage allows", async () => {
     configure(80, SIZE, "50%");
     const { fewest, text } = await fewestDuringUp();
-    assert.equal(fewest, SIZE - 2, text);
+    assert.ok(fewest >= SIZE - 2, `${fewest} ran at once\n${text}`);
     const firstOfSecondGroup = steps(text).findIndex((step) => /^[34] deleted/.test(step));
     assert.equal(firstOfSecondGroup, 4, "both of the first group are back by then");
   });
