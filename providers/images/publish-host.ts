@@ -1,5 +1,6 @@
 import {
   ErrorCode,
+  hasCode,
   type LibvirtClient,
   LibvirtClosedError,
   LibvirtError,
@@ -24,9 +25,7 @@ export function shownHost({ name, pool }: Pick<PublishHost, "name" | "pool">): s
   return `host ${name}, pool ${pool}`;
 }
 
-export function hasCode(error: unknown, ...codes: number[]): error is LibvirtError {
-  return error instanceof LibvirtError && codes.includes(error.code);
-}
+export { hasCode };
 
 /** `call`, or undefined where the volume does not exist. */
 export async function unlessMissing<T>(call: Promise<T>): Promise<T | undefined> {

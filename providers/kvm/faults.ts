@@ -1,5 +1,6 @@
 import {
   ErrorCode,
+  hasCode,
   LibvirtClosedError,
   LibvirtError,
   LibvirtProtocolError,
@@ -17,9 +18,7 @@ export async function onHost<T>(host: KvmHost, work: () => Promise<T>): Promise<
   }
 }
 
-export function hasCode(error: unknown, ...codes: number[]): error is LibvirtError {
-  return error instanceof LibvirtError && codes.includes(error.code);
-}
+export { hasCode };
 
 /** `work`, or undefined where libvirt answers with one of the codes that mean "not there". */
 export async function unlessCode<T>(work: Promise<T>, ...codes: number[]): Promise<T | undefined> {

@@ -95,3 +95,8 @@ export class StreamLengthError extends Error {
     this.actual = actual;
   }
 }
+
+/** Whether the daemon answered with one of these codes. */
+export function hasCode(error: unknown, ...codes: number[]): error is LibvirtError {
+  return error instanceof LibvirtError && codes.includes(error.code);
+}
